@@ -31,8 +31,7 @@ from parser.model.packs import fetch, read_index
 from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL
 from parser.storage import replacing, write_json
 from parser.text.tokenizer import model_tokenizer
-from parser.text.tokens import text_of
-from parser.training.text.segmenter import read_paragraphs
+from parser.text.tokens import read_paragraphs, text_of
 from scripts import documentation
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,6 +20,7 @@ _CHECKOUT = Path(__file__).parents[2]
 COMMANDS = {
     "check": "list the faults of treebank files",
     "train": "train a parser, or with -m a sweep of parsers",
+    "train_tokenizer": "give a model's folder a tokenizer, so that it parses text",
     "parse": "parse CoNLL-U, or text",
     "parse_many": "parse many files in parallel",
     "serve": "serve a model over HTTP, with UDPipe's REST interface and a web page",

@@ -24,7 +24,6 @@ SECTIONS = {
     "With model=bilstm": ("model/bilstm.yaml", "recipe_model/text_bilstm.yaml"),
     "With model=linear": ("model/linear.yaml",),
     "The beam": ("beam/none.yaml", "beam/global.yaml"),
-    "The tokenizer": ("tokenizer/none.yaml", "tokenizer/characters.yaml", "tokenizer/udpipe.yaml"),
 }
 _LINE = re.compile(r"( *)(?:- +(?:optional +|override +)?)?([\w/]+): *([^#]*?) *(?:# *(.*))?")
 _WIDTH = 110  # of the text; narrower terminals wrap it
@@ -36,7 +35,7 @@ def explained(path: Path) -> dict[str, tuple[str, str]]:
     """Return the value and the comment of each key of a settings file; a comment may continue on further lines."""
     found: dict[str, tuple[str, str]] = {}
     parents: list[tuple[int, str]] = []
-    package = f"{path.parent.name}." if path.parent.name in ("beam", "tokenizer", "treebank") else ""
+    package = f"{path.parent.name}." if path.parent.name in ("beam", "treebank") else ""
     last = ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if re.match(r" {20,}#", line) and last:

@@ -8,7 +8,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
 import oracles
-from parser.settings.groups import BEAMS, MODELS, TOKENIZERS, Settings, SettingsError
+from parser.settings.groups import BEAMS, MODELS, Settings, SettingsError
 from parser.settings.paths import unresolved
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["Settings", "SettingsError", "register"]
 
 
 def register() -> None:
-    """Registers with hydra what configs/ names: the classes of settings by model, beam and tokenizer, the group ``oracle``, the
+    """Registers with hydra what configs/ names: the classes of settings by model and beam, the group ``oracle``, the
     callback for folders, and the resolver ``as_noted``.
 
     Register your own oracles (``oracles.register``) first; they are then choices of ``oracle=``.
@@ -27,7 +27,7 @@ def register() -> None:
     for name in oracles.all_names():
         store.store(group="oracle", name=name, node={"oracle": name}, package="_global_")
     # Below hydra/, since hydra does not list these groups as choices.
-    for group, kinds in (("model", MODELS), ("beam", BEAMS), ("tokenizer", TOKENIZERS)):
+    for group, kinds in (("model", MODELS), ("beam", BEAMS)):
         for name, node in kinds.items():
             store.store(group=f"hydra/settings/{group}", name=name, node=node)
     callback = {"_target_": "parser.training.sweeps.JobFolders"}

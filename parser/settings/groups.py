@@ -1,10 +1,9 @@
 """The settings of a training run, as hydra composes them from configs/: their names, types and ranges.
 
 A group with choices has a dataclass for each choice, so that hydra itself refuses a key that the choice does not have:
-``model=`` chooses the class of all settings (MODELS), ``beam=`` the class of ``beam`` (BEAMS), ``tokenizer=`` the class of
-``tokenizer`` (TOKENIZERS). The field of a number declares its range, the field of a word its possible values; rules.py checks
-how settings fit one another. Members of enumerations are named as on the command line. configs/ has the values and explains
-them.
+``model=`` chooses the class of all settings (MODELS), ``beam=`` the class of ``beam`` (BEAMS). The field of a number declares
+its range, the field of a word its possible values; rules.py checks how settings fit one another. Members of enumerations are
+named as on the command line. configs/ has the values and explains them.
 """
 
 from __future__ import annotations
@@ -72,7 +71,8 @@ ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 OnTreebankError = StrEnum("OnTreebankError", ["stop", "skip"])
 """What to do with a faulty sentence of the treebank: end the run, or leave it out."""
 
-SegmenterName = StrEnum("SegmenterName", ["none", "bilstm"])
+TokenizerName = StrEnum("TokenizerName", ["none", "characters"])
+SegmenterName = StrEnum("SegmenterName", ["none", "auto", "bilstm"])
 
 TrainingTrees = StrEnum("TrainingTrees", ["projective_subset", "projectivized", "original"])
 """Which trees of the training part a pass works on."""
@@ -371,25 +371,6 @@ class GlobalBeamSettings(LocalBeamSettings):
 
 
 @dataclass
-class TokenizerSettings:
-    """Which tokenizer is trained; with tokenizer=none, none."""
-
-    name: str = MISSING
-
-
-@dataclass
-class CharactersSettings(TokenizerSettings):
-    """The project's own tokenizer; see text/character_tokenizer.py."""
-
-
-@dataclass
-class UdpipeSettings(TokenizerSettings):
-    """UDPipe 1's tokenizer; see text/udpipe.py."""
-
-    epochs: int = number(1, _EPOCHS, "the number of epochs")
-
-
-@dataclass
 class TensorBoardSettings:
     """What is logged besides curves; see training/observers/tensorboard.py."""
 
@@ -431,8 +412,8 @@ class Settings:
     single_root: bool = MISSING
     keep: KeptEpoch = MISSING
     resume: bool = MISSING
-    tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
-    segmenter: SegmenterName = SegmenterName.bilstm
+    tokenizer: TokenizerName = TokenizerName.none
+    segmenter: SegmenterName = SegmenterName.auto
     paths: Paths = field(default_factory=Paths)
     vectors: VectorSettings = field(default_factory=VectorSettings)
     features: dict[str, list[str]] = MISSING
@@ -474,11 +455,6 @@ BEAMS: dict[str, type[BeamSettings]] = {
     "local": LocalBeamSettings,
     "global": GlobalBeamSettings,
 }
-TOKENIZERS: dict[str, type[TokenizerSettings]] = {
-    "none": TokenizerSettings,
-    "characters": CharactersSettings,
-    "udpipe": UdpipeSettings,
-}
 
 
 @dataclass
@@ -516,8 +492,7 @@ def keys() -> dict[str, Key]:
     found: dict[str, Key] = {}
     every = [*keys_of(Settings)]
     every += [key for name, model in MODELS.items() for key in keys_of(model, "", f"model={name}")]
-    for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
-        every += [key for name, kind in kinds.items() for key in keys_of(kind, f"{group}.", f"{group}={name}")]
+    every += [key for name, kind in BEAMS.items() for key in keys_of(kind, "beam.", f"beam={name}")]
     for key in every:
         known = found.setdefault(key.name, key)
         known.choices += [choice for choice in key.choices if known.choices and choice not in known.choices]

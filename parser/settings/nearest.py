@@ -64,7 +64,7 @@ _VALUES = {
     "system": {"nivreeager": "arc_eager", "nivrestandard": "arc_standard", "covnonproj": "covington", "stacklazy": "swap"},
     "oracle": {"static_lazy": "swap_lazy", "static_eager": "swap_eager"},
     "beam": {"greedy": "none", "true": "local", "false": "none"},
-    "tokenizer": {"true": "udpipe", "false": "none"},
+    "tokenizer": {"true": "characters", "false": "none", "udpipe": "characters"},
     "treebank": {"toy": "sample", "example": "sample"},
     "optimizer.name": {"adamw": "adam", "momentum": "sgd"},
 }

@@ -26,7 +26,7 @@ from parser.settings.paths import for_hydra, parsed
 from parser.settings.started import start_choices, started
 
 # Groups that are chosen by name.
-CHOICES = ("treebank", "recipe", "model", "system", "beam", "tokenizer", "oracle")
+CHOICES = ("treebank", "recipe", "model", "system", "beam", "oracle")
 
 # Options of the command line that are not settings: hydra's, and ours.
 OPTIONS = (

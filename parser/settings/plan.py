@@ -27,7 +27,6 @@ from parser.settings.files import FilesPlan, make_absolute, name_treebank
 from parser.settings.groups import (
     BeamTrainingSettings,
     BiLSTMSettings,
-    CharactersSettings,
     GlobalBeamSettings,
     KeptEpoch,
     LatticeSettings,
@@ -39,11 +38,12 @@ from parser.settings.groups import (
     OptimizerName,
     PretrainedSettings,
     SecondPass,
+    SegmenterName,
     Settings,
     SettingsError,
     TensorBoardSettings,
+    TokenizerName,
     TrainingTrees,
-    UdpipeSettings,
     VectorSettings,
 )
 from parser.settings.rules import (
@@ -265,8 +265,8 @@ class Plan:
         single_root: whether parses have exactly one child of the root.
         keep_best: whether a pass ends with the weights of its best epoch on dev; else with the last.
         resume: whether a run that was interrupted in the same folder is resumed.
-        tokenizer: which tokenizer is trained, and how; None: none.
-        segmenter: whether an LSTM that finds sentences is trained beside the tokenizer.
+        tokenizer: whether a tokenizer is trained.
+        segmenter: whether an LSTM that finds sentences is trained beside it.
         keeps_text: whether tokenizer and segmenter are those of the model of ``start``, if it has them.
         tensorboard: what is logged besides curves.
         recorded: the settings as plain values; a run folder keeps them to recognize its run.
@@ -290,8 +290,8 @@ class Plan:
     single_root: bool
     keep_best: bool
     resume: bool
-    tokenizer: CharactersSettings | UdpipeSettings | None
-    segmenter: bool
+    tokenizer: bool
+    segmenter: SegmenterName
     keeps_text: bool
     tensorboard: TensorBoardSettings
     recorded: Mapping[str, Any]
@@ -369,7 +369,6 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
     files = FilesPlan.of(made)
     for message in refusals(made, given):
         raise SettingsError(message)
-    tokenizer = made.tokenizer if isinstance(made.tokenizer, CharactersSettings | UdpipeSettings) else None
     return Plan(
         labels=_labels(made),
         files=files,
@@ -388,8 +387,8 @@ def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = Non
         single_root=made.single_root,
         keep_best=made.keep == KeptEpoch.best,
         resume=made.resume,
-        tokenizer=tokenizer,
-        segmenter=made.segmenter != "none",
+        tokenizer=made.tokenizer is TokenizerName.characters,
+        segmenter=made.segmenter,
         keeps_text=made.start is not None and not any(sets(word, "tokenizer") for word in given),
         tensorboard=made.tensorboard,
         recorded=recorded,

@@ -25,7 +25,6 @@ from parser.settings.groups import (
     AUGMENTS,
     BEAMS,
     CHANGES,
-    TOKENIZERS,
     BiLSTMSettings,
     EncoderSettings,
     ExampleUse,
@@ -39,13 +38,12 @@ from parser.settings.groups import (
     Policy,
     Settings,
     SettingsError,
+    TokenizerName,
     TrainingTrees,
-    UdpipeSettings,
     VocabularySource,
     keys,
 )
 from parser.settings.nearest import meant_value
-from parser.text.udpipe import package
 from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 
 # Torch's names of devices for training; whether there is a GPU is checked when torch is loaded.
@@ -88,11 +86,9 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
         yield from _wrong_passes(made)
     if isinstance(made, BiLSTMSettings) and made.pretrained.tune and made.pretrained.cache is not None:
         yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
-    for group, kinds in (("beam", BEAMS), ("tokenizer", TOKENIZERS)):
-        chosen = getattr(made, group)
-        if type(chosen) is not kinds.get(chosen.name):
-            choices = " or ".join(f"{group}={one}" for one in kinds)
-            yield f"{group}.name={chosen.name} does not match the chosen {group}; leave it out, and choose {choices}"
+    if type(made.beam) is not BEAMS.get(made.beam.name):
+        choices = " or ".join(f"beam={one}" for one in BEAMS)
+        yield f"beam.name={made.beam.name} does not match the chosen beam; leave it out, and choose {choices}"
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)
@@ -100,8 +96,6 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
             yield "distillation.teacher=[] names no teacher; give a run folder of model=bilstm, or null"
     if made.device.partition(":")[0] not in DEVICES:
         yield _unknown(f"device={made.device}", DEVICES)
-    if isinstance(made.tokenizer, UdpipeSettings):
-        package()  # raises an error that says how to install it
 
 
 def _unread(made: Settings) -> Iterator[tuple[str, str]]:
@@ -112,7 +106,7 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
         (["treebank.fold"], treebank.folds is not None, "treebank.folds=N"),
         (["degree"], made.system == "attardi", "system=attardi"),
         (["nonmonotonic"], made.system == "arc_eager", "system=arc_eager"),
-        (["segmenter"], made.tokenizer.name != "none", "tokenizer=characters"),
+        (["segmenter"], made.tokenizer is not TokenizerName.none, "tokenizer=characters"),
         (_NETWORK_KEYS, not isinstance(made, LinearSettings), "model=mlp or model=bilstm"),
         (["beam.training.update"], isinstance(made, LinearSettings), "model=linear"),
         (_FIRST_PASSES_KEYS, anew or not isinstance(made.beam, GlobalBeamSettings), "start=null or beam!=global"),

@@ -1,10 +1,10 @@
 """Finds where sentences end, by a bidirectional LSTM over the tokens of a paragraph.
 
-UDPipe's tokenizer finds tokens and sentences from characters. Where punctuation does not separate sentences (Gothic, Old Church
-Slavonic), the words at their beginnings and ends do. So the tokens are UDPipe's, and for each token this network predicts the
-probability that it ends a sentence, from its form, affixes and shape, and from the tokens around it. The network reads windows
-and decides their middle, so that time and memory are linear in the length of a paragraph. It multiplies in 8 bits, which takes
-half the time, and reads the few uncertain tokens again in single precision.
+The tokenizer finds tokens and sentences from characters. Where punctuation does not separate sentences (Gothic, Old Church
+Slavonic), the words at their beginnings and ends do. So for each token of the tokenizer this network predicts the probability
+that it ends a sentence, from its form, affixes and shape, from how a line ends after it, and from the tokens around it. The
+network reads windows and decides their middle, so that time and memory are linear in the length of a paragraph. It multiplies
+in 8 bits, which takes half the time, and reads the few uncertain tokens again in single precision.
 
 The model folder holds it: ``segmenter.json`` (vocabularies, sizes of the network, threshold) and ``segmenter.safetensors``.
 training/text/segmenter.py trains it.
@@ -42,6 +42,7 @@ from parser.model_folder import (
 )
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, Shapes, Spec, between, prefixed
 from parser.storage import replacing, write_json
+from parser.text.sentence_ends import SHORT_LINE
 from parser.text.tokens import Token
 
 SETTINGS, TENSORS = SEGMENTER, SEGMENTER_TENSORS
@@ -69,6 +70,7 @@ ATTRIBUTES: dict[str, Callable[[Token], str]] = {
     "suffix3": lambda token: token.form[-3:].lower(),
     "suffix1": lambda token: token.form[-1:].lower(),
     "shape": _shape_of,
+    "line": lambda token: str(token.line),
 }
 
 
@@ -153,6 +155,8 @@ class Segmenter:
         found = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
         self._decide(self._int8_encoder, values, _windows(found), found)
         self._decide(self._encoder, values, self._open(found), found)
+        for tokens, likely in zip(paragraphs, found, strict=True):
+            likely[[token.line == SHORT_LINE for token in tokens]] = 1
         return [sentences(tokens, likely > self.threshold) for tokens, likely in zip(paragraphs, found, strict=True)]
 
     def probabilities(self, paragraphs: Sequence[Sequence[Token]]) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ train(plan, folder)
   Run.choose_arithmetic()  8 bits or single precision, with an encoder
   Run.learn_lemmas()    if the encoder predicts lemmas
   Evaluation.set_beam_and_calibrate()
-  _tokenizer_beside()   a tokenizer and a segmenter; with start=, those of the model are copied instead
+  learn_splitting()     a tokenizer and a segmenter; with start=, those of the model are copied instead
 
 For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws batches, the objective
 searches them and computes gradients, and the optimizer takes a step (fitting/trainer.py).
@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, stdev
@@ -45,16 +43,15 @@ from parser.evaluation.gold_part import KNOWN_HEADS, GoldPart, counted_by
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.model.loading import AnyModel, load
 from parser.model.model import Model
-from parser.model_folder import EXAMPLE, MODEL, UDPIPE_TOKENIZER, copy_text_files, find_model, has_tokenizer
+from parser.model_folder import EXAMPLE, MODEL, copy_text_files, find_model, has_tokenizer
 from parser.networks.classifier import check_device
-from parser.settings.groups import CharactersSettings, SettingsError
+from parser.settings.groups import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.abbreviations import language_of
-from parser.text.tokenizer import model_tokenizer, tokenizer_file
+from parser.text.tokenizer import model_tokenizer
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
-from parser.text.udpipe import OPTIONS, UdpipeError, tokenizer_in_training
 from parser.training import run_folder
 from parser.training.build import build
 from parser.training.examples.corpus import Corpus
@@ -64,8 +61,7 @@ from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
 from parser.training.run_folder import CheckpointError, Manifest, Progress
-from parser.training.text.segmenter import train_segmenter
-from parser.training.text.tokenizer import write_tokenizer
+from parser.training.text import NoRunningTextError, write_splitting
 
 log = logging.getLogger(__name__)
 
@@ -110,30 +106,24 @@ def train(
             run_folder.start_over(folder)
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
-            if plan.tokenizer is not None and not has_tokenizer(folder / MODEL):
-                with _tokenizer_beside(plan) as finish_tokenizer:
-                    finish_tokenizer(folder / MODEL)
+            if plan.tokenizer and not has_tokenizer(folder / MODEL):
+                learn_splitting(plan, folder / MODEL)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
             run = Run(plan, manifest, folder, everyone, vectors)
-            if plan.tokenizer is not None and (tags := tags_read(run.model.vocabularies.by_attribute)):
-                log.warning(
-                    "tokenizer=%s: this model reads %s, which text lacks; recipe=text needs none", plan.tokenizer.name, tags
-                )
-            with _tokenizer_beside(plan) as finish_tokenizer:
-                run.train()
-                run.choose_arithmetic()
-                run.learn_lemmas()
-                metrics = run.metrics()
-                log.info("saving" if run.evaluation.corpus.dev is None else "calibrating on dev and saving")
-                metrics |= run.evaluation.set_beam_and_calibrate(plan.search)
-                run.model.save(folder / MODEL)
-                if run.example is not None:
-                    with replacing(folder / MODEL / EXAMPLE) as temporary:
-                        temporary.write_text(run.example, encoding="utf-8", newline="\n")
-                finish_tokenizer(folder / MODEL)
-            if plan.start is not None and plan.keeps_text:
-                copy_text_files(find_model(Path(plan.start)), folder / MODEL)
+            if plan.tokenizer and (tags := tags_read(run.model.vocabularies.by_attribute)):
+                log.warning("tokenizer=characters: this model reads %s, which text lacks; recipe=text needs none", tags)
+            run.train()
+            run.choose_arithmetic()
+            run.learn_lemmas()
+            metrics = run.metrics()
+            log.info("saving" if run.evaluation.corpus.dev is None else "calibrating on dev and saving")
+            metrics |= run.evaluation.set_beam_and_calibrate(plan.search)
+            run.model.save(folder / MODEL)
+            if run.example is not None:
+                with replacing(folder / MODEL / EXAMPLE) as temporary:
+                    temporary.write_text(run.example, encoding="utf-8", newline="\n")
+            learn_splitting(plan, folder / MODEL)
             load(folder / MODEL)  # runs all checks of model folders
             if has_tokenizer(folder / MODEL):
                 model_tokenizer(folder / MODEL)
@@ -165,48 +155,25 @@ def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
     return found
 
 
-@contextmanager
-def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
-    """Yield a function that writes the wanted tokenizer, if any, into a model's folder, and trains a segmenter.
+def learn_splitting(plan: Plan, folder: Path) -> None:
+    """Give a model's folder what splits text: that of the model of ``start``, or a tokenizer and a segmenter that are trained.
 
-    Our own tokenizer is trained by this function, UDPipe's while the parser is trained on another processor. Until its first
-    epoch ends, errors are those of tokenizer_in_training(); later ones only warn, so that the parser is not lost.
+    Without running text in the training part, a warning says so, and the folder gets none.
+
+    Raises:
+        ConlluError: a file has changed, and is no longer CoNLL-U.
     """
-    if (wanted := plan.tokenizer) is None:
-        yield lambda folder: None
+    if plan.start is not None and plan.keeps_text:
+        copy_text_files(find_model(Path(plan.start)), folder)
+    if not plan.tokenizer or has_tokenizer(folder):
         return
     with TemporaryDirectory() as place:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
-
-        if isinstance(wanted, CharactersSettings):
-
-            def write_ours(folder: Path) -> None:
-                language = language_of(plan.files.train.paths)  # before parts were held out
-                tokenizer = write_tokenizer(train, dev, folder, plan.seed, language)
-                if plan.segmenter and tokenizer is not None:
-                    train_segmenter(train, dev, tokenizer, folder, plan.seed)
-
-            yield write_ours
-            return
-        made = Path(place) / UDPIPE_TOKENIZER
-        options = OPTIONS | {"epochs": wanted.epochs}
-        with tokenizer_in_training(train, dev, made, options, sentences=not plan.segmenter) as finish:
-
-            def finish_into(folder: Path) -> None:
-                target = folder / UDPIPE_TOKENIZER
-                log.info("waiting for the tokenizer: %s", target)
-                try:
-                    finish()
-                except (UdpipeError, ChildProcessError) as error:
-                    fix = f"to train one, start this run again in {folder.parent}"
-                    log.warning("%s\nthe model has no tokenizer; %s", error, fix)
-                    return
-                with replacing(target) as temporary:
-                    shutil.copyfile(made, temporary)
-                if plan.segmenter:
-                    train_segmenter(train, dev, tokenizer_file(target), folder, plan.seed)
-
-            yield finish_into
+        language = language_of(plan.files.train.paths)  # before parts were held out
+        try:
+            write_splitting(train, dev, folder, plan.seed, segmenter=plan.segmenter, language=language)
+        except NoRunningTextError as error:
+            log.warning("no tokenizer is trained, so the model parses CoNLL-U but no text: %s", error)
 
 
 class Run:

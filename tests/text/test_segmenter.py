@@ -1,7 +1,8 @@
 """Sentences by a segmenter: what it learns, its windows, its files, and the tokenizer that asks it."""
 
 import io
-import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,15 +16,17 @@ from parser.evaluation import evaluate_files
 from parser.inference.encoder import FrozenEncoder
 from parser.model_folder import UDPIPE_TOKENIZER, ModelError
 from parser.text import segmenter as module
+from parser.text.character_tokenizer import SplitSentence
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
+from parser.text.sentence_ends import SHORT_LINE
 from parser.text.tokenizer import SpaceTokenizer, Tokenizer, model_tokenizer
-from parser.text.tokens import Token, text_of
+from parser.text.tokens import Token, read_paragraphs, text_of
+from parser.training.text.learning_texts import LearningText, paragraphs_of, plain_text
 from parser.training.text.segmenter import (
     SegmenterNetwork,
     SegmenterTraining,
     ends_of,
     fitted,
-    read_paragraphs,
     sentence_f1,
     train_segmenter,
 )
@@ -33,6 +36,7 @@ from tests.text import fake_udpipe
 SHAPE = SegmenterSpec(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
 # "c" ends a sentence of two or three tokens; nothing else tells.
 GOLD = [[[Token(form, (form,), True) for form in words.split()] for words in ("a b c", "b c", "a a c", "b b c") * 3]]
+TEXTS = [plain_text(GOLD)]
 QUICK = SegmenterTraining(SHAPE, window=9, batch=4, tokens=1_500, most_epochs=60, learning_rate=0.02)
 
 
@@ -50,7 +54,7 @@ def random_segmenter(seed=0):
 
 @pytest.fixture(scope="module")
 def learned():
-    return fitted(GOLD, 1, QUICK)
+    return fitted(TEXTS, 1, QUICK)
 
 
 def test_it_learns_where_sentences_end(learned):
@@ -63,7 +67,7 @@ def test_it_learns_where_sentences_end(learned):
 
 def test_the_same_seed_makes_the_same_segmenter_and_leaves_the_generator_alone(learned):
     torch.manual_seed(7)
-    again, drawn = fitted(GOLD, 1, QUICK), torch.rand(3)
+    again, drawn = fitted(TEXTS, 1, QUICK), torch.rand(3)
     torch.manual_seed(7)
     torch.testing.assert_close(drawn, torch.rand(3), rtol=0, atol=0)
     for name, tensor in learned.tensors.items():
@@ -182,31 +186,47 @@ def test_it_finds_the_sentences_of_words_at_spaces(tmp_path, learned):
     assert "".join(token.form for sentence in spaces.tokenize("a b\n" * 40_000) for token in sentence) == "ab" * 40_000
 
 
-def test_it_is_not_written_if_udpipe_has_better_sentences_of_dev(tmp_path, monkeypatch):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
-    gold = tmp_path / "gold.conllu"
-    gold.write_text(conllu_of(GOLD))
-    compared = train_segmenter([gold], gold, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK)
-    assert compared["segmenter"] > 90 > compared["tokenizer"]
-    assert json.loads((tmp_path / "segmenter.json").read_text())["dev_sentence_f1"]["segmenter"] == compared["segmenter"]
-    (tmp_path / "segmenter.json").unlink()
-    whole = tmp_path / "whole.conllu"  # each paragraph is a sentence, as UDPipe says, though there is a "c" within
-    whole.write_text(conllu_of([[words(GOLD)[i] + words(GOLD)[i + 1]] for i in range(3)]))
-    compared = train_segmenter([gold], whole, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK)
-    assert compared["segmenter"] < compared["tokenizer"] == 100
-    assert not (tmp_path / "segmenter.json").exists()
-    found = Tokenizer(tmp_path / UDPIPE_TOKENIZER).tokenize
-    with monkeypatch.context() as patched:  # a little better is enough
-        theirs = [found(text_of(token for sentence in paragraph for token in sentence)) for paragraph in read_paragraphs(gold)]
-        patched.setattr(
-            "parser.training.text.segmenter.sentence_f1", lambda _, sentences: 90.1 if sentences == theirs else 90.0
-        )
-        compared = train_segmenter([gold], gold, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK)
-    assert compared == {"tokenizer": 90.1, "segmenter": 90.0}
-    assert not (tmp_path / "segmenter.json").exists()
-    assert train_segmenter([gold], None, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK) is None
-    assert (tmp_path / "segmenter.json").exists()
+class Deciding:
+    """In place of a tokenizer: tokens at blanks, and a sentence for each paragraph, or each token."""
+
+    def __init__(self, each: bool) -> None:
+        self.each = each
+
+    def split(self, text: str) -> list[SplitSentence]:
+        found = []
+        for paragraph in re.finditer(r"[^\n]+(\n[^\n]+)*", text):
+            tokens = [(one[0], one.span()) for one in re.compile(r"\S+").finditer(text, *paragraph.span())]
+            for number, group in enumerate([[one] for one in tokens] if self.each else [tokens]):
+                forms, places = [form for form, _ in group], [place for _, place in group]
+                found.append(SplitSentence(forms, [(form,) for form in forms], places, [1] * len(forms), number == 0))
+        return found
+
+
+def test_its_sentences_of_dev_are_compared_with_the_tokenizers():
+    _, compared = train_segmenter(GOLD, GOLD, Deciding(each=False), 1, QUICK)
+    assert compared["segmenter"] > 80 > compared["tokenizer"]
+    single = [[[token] for token in words(GOLD[0])]]
+    _, compared = train_segmenter(GOLD, single, Deciding(each=True), 1, QUICK)
+    assert compared["tokenizer"] == 100 > compared["segmenter"]
+    without, compared = train_segmenter(GOLD, None, Deciding(each=False), 1, QUICK)
+    assert (without.threshold, compared) == (0.5, {})
+
+
+def test_it_learns_what_the_ends_of_lines_mean():
+    """Nothing else tells: all tokens are alike."""
+    lengths = [3, 2, 4, 2, 3, 5] * 6
+    text = LearningText("\n".join(" ".join(["abcdefghijkl"] * n) for n in lengths))
+    text.places = [found.span() for found in re.finditer(r"\w+", text.text)]
+    last = np.cumsum(lengths) - 1
+    text.ends = [number in last for number in range(sum(lengths))]
+    text.words = [("abcdefghijkl",)] * sum(lengths)
+    (tokens,) = paragraphs_of(text.text, text.split())
+    assert {token.line for token in words(tokens)} > {1}
+    found = fitted([text], 1, QUICK)
+    (likely,) = found.probabilities([words(tokens)])
+    assert likely[last[:-1]].min() > np.delete(likely, last).max()
+    short = [replace(token, line=SHORT_LINE) for token in words(GOLD[0])[:3]]
+    assert len(found.split([short])[0]) == 3
 
 
 def test_surface_tokens_and_paragraphs_of_a_file(tmp_path):

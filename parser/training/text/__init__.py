@@ -1,1 +1,78 @@
-"""How what parser/text reads is learned: the tokenizer, and the segmenter."""
+"""How what splits text is learned from a treebank: the tokenizer, and the segmenter if it finds sentences better."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+from oracles.errors import OptimalStepError
+from parser.model_folder import SEGMENTER, SEGMENTER_TENSORS, TOKENIZER
+from parser.settings.groups import SegmenterName
+from parser.text.abbreviations import abbreviations_of
+from parser.text.tokens import read_paragraphs
+from parser.training.text.learning_texts import f1, plain_text
+from parser.training.text.segmenter import train_segmenter
+from parser.training.text.tokenizer import train_tokenizer
+
+log = logging.getLogger(__name__)
+
+
+class NoRunningTextError(OptimalStepError):
+    """A treebank does not say how its words are written."""
+
+
+def write_splitting(
+    train: Sequence[str | Path],
+    dev: str | Path | None,
+    folder: Path,
+    seed: int,
+    *,
+    segmenter: SegmenterName = SegmenterName.auto,
+    language: str | None = None,
+) -> None:
+    """Train a tokenizer into a model's folder, and a segmenter.
+
+    Args:
+        train: files of CoNLL-U to learn from.
+        dev: CoNLL-U to choose on; None: nothing is chosen, and without ``bilstm`` no segmenter is trained.
+        folder: of the model.
+        seed: of what is learned.
+        segmenter: ``auto`` keeps the segmenter if its sentences of dev are better than the tokenizer's.
+        language: its code, by which a list of abbreviations is known; None: none is used.
+
+    Raises:
+        ConlluError: a file is not CoNLL-U.
+        NoRunningTextError: no token has SpaceAfter=No.
+    """
+    paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
+    if all(token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
+        raise NoRunningTextError(
+            f"{', '.join(map(str, train))}: no token has SpaceAfter=No, so it does not say how words are written in a text; "
+            "a tokenizer learns from a treebank that does"
+        )
+    log.info("training a tokenizer: %s", folder / TOKENIZER)
+    held_out = None if dev is None else read_paragraphs(dev)
+    tokenizer = train_tokenizer(paragraphs, held_out, seed, abbreviations_of(language))
+    notes = {}
+    if held_out:
+        tokens, sentences = f1(plain := plain_text(held_out), tokenizer.split(plain.text))
+        notes = {"dev_token_f1": round(tokens, 2), "dev_sentence_f1": round(sentences, 2)}
+        log.info("tokenizer: dev has F1 of %.2f for tokens, and of %.2f for sentences", tokens, sentences)
+    wanted = segmenter is SegmenterName.bilstm or (segmenter is SegmenterName.auto and bool(held_out))
+    better = None
+    scores: dict[str, float] = {}
+    if wanted:
+        log.info("training a segmenter, which takes a minute or two: %s", folder / SEGMENTER)
+        better, scores = train_segmenter(paragraphs, held_out, tokenizer, seed)
+    if scores:
+        log.info("sentences of dev, as it is and disturbed: tokenizer %(tokenizer).2f, segmenter %(segmenter).2f", scores)
+        if segmenter is SegmenterName.auto and scores["tokenizer"] >= scores["segmenter"]:
+            better = None
+    tokenizer.save(folder, notes)
+    if better is not None:
+        better.save(folder, {"dev_sentence_f1": scores} if scores else None)
+    else:  # of a tokenizer that was there before
+        for name in (SEGMENTER, SEGMENTER_TENSORS):
+            (folder / name).unlink(missing_ok=True)

@@ -121,9 +121,7 @@ class PreparedText:
     @classmethod
     def of(cls, text: LearningText) -> PreparedText:
         characters = characters_of(text.text)
-        places = np.array(text.places, np.int64).T.reshape(2, -1)
-        tokens = np.searchsorted(characters.starts, places).astype(np.int32)
-        return cls(characters, tokens, np.array(text.ends, bool), np.array(text.folds, np.int64))
+        return cls(characters, text.tokens(characters), np.array(text.ends, bool), np.array(text.folds, np.int64))
 
     def token_f1(self, found: np.ndarray) -> float:
         """Return F1 in percent of the tokens found, int32[2, tokens]."""

@@ -14,6 +14,8 @@ from itertools import chain, pairwise
 import numpy as np
 
 from parser.text.character_tokenizer import SplitSentence
+from parser.text.characters import TextCharacters, characters_of
+from parser.text.sentence_ends import line_ends, paragraph_ends
 from parser.text.tokens import Paragraph, Token
 
 # A fold has neighbouring sentences, which share rare forms.
@@ -45,6 +47,20 @@ class LearningText:
     ends: list[bool] = field(default_factory=list)
     folds: list[int] = field(default_factory=list)
     words: list[tuple[str, ...]] = field(default_factory=list)
+
+    def tokens(self, characters: TextCharacters) -> np.ndarray:
+        """Return int32[2, tokens], where each token begins and ends in the characters of the text."""
+        places = np.array(self.places, np.int64).T.reshape(2, -1)
+        return np.searchsorted(characters.starts, places).astype(np.int32)
+
+    def split(self) -> list[SplitSentence]:
+        """Return its sentences."""
+        characters = characters_of(self.text)
+        tokens = self.tokens(characters)
+        forms, lines = [self.text[start:stop] for start, stop in self.places], line_ends(characters, tokens).tolist()
+        begins = [True, *paragraph_ends(characters, tokens).tolist()]
+        bounds = pairwise([0, *(number for number, ends in enumerate(self.ends, 1) if ends)])
+        return [SplitSentence(forms[a:b], self.words[a:b], self.places[a:b], lines[a:b], begins[a]) for a, b in bounds]
 
 
 class _Writer:
@@ -177,6 +193,16 @@ def _attached(tokens: Sequence[Token]) -> list[Token]:
 
 def _with_last(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
     return ((token, number == len(tokens)) for number, token in enumerate(tokens, 1))
+
+
+def paragraphs_of(text: str, sentences: Iterable[SplitSentence]) -> list[Paragraph]:
+    """Return the paragraphs of a text that was split."""
+    paragraphs: list[Paragraph] = []
+    for sentence in sentences:
+        if sentence.begins_paragraph or not paragraphs:
+            paragraphs.append([])
+        paragraphs[-1].append(sentence.tokens(text))
+    return paragraphs
 
 
 def has_spaced_marks(paragraphs: Iterable[Paragraph]) -> bool:

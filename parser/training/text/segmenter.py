@@ -1,16 +1,17 @@
 """Trains a segmenter (segmenter.py) on a treebank, and compares its sentences with those of the tokenizer on dev.
 
 The sentences of a treebank follow one another as in their text, or in random order if the treebank was shuffled. The network
-learns from windows that begin anywhere.
+learns from windows that begin anywhere, of the text as it is and as people write (learning_texts.py), which teaches it what the
+ends of lines mean.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
-from pathlib import Path
+from itertools import accumulate, chain, pairwise
+from statistics import fmean
 
 import numpy as np
 import torch
@@ -19,12 +20,12 @@ from torch import Tensor, nn
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UNKNOWN, Vocabulary
 from parser.inference.weights import rounded
-from parser.model_folder import SEGMENTER
 from parser.networks.bilstm import BiLSTM
 from parser.networks.representation import Embeddings
+from parser.text.character_tokenizer import CharacterTokenizer
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
-from parser.text.tokenizer import TextSplitter
-from parser.text.tokens import Paragraph, read_paragraphs, text_of
+from parser.text.tokens import Paragraph
+from parser.training.text.learning_texts import LearningText, disturbed_text, has_spaced_marks, paragraphs_of, plain_text
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class SegmenterTraining:
         most_epochs: the number of epochs for a small treebank.
         learning_rate: of Adam; it falls to zero linearly.
         unknown: share of the forms that are replaced by unknown; their affixes stay.
+        copy: share of the disturbed copy that is read in each epoch.
     """
 
     spec: SegmenterSpec = field(default_factory=SegmenterSpec)
@@ -63,67 +65,63 @@ class SegmenterTraining:
     most_epochs: int = 16
     learning_rate: float = 0.002
     unknown: float = 0.2
+    copy: float = 0.25
 
 
 def train_segmenter(
-    train: Sequence[str | Path],
-    dev: str | Path | None,
-    tokenizer: TextSplitter,
-    folder: Path,
+    train: Sequence[Paragraph],
+    dev: Sequence[Paragraph] | None,
+    tokenizer: CharacterTokenizer,
     seed: int,
     how: SegmenterTraining = SegmenterTraining(),
-) -> dict[str, float] | None:
-    """Trains a segmenter, and writes it beside a tokenizer, unless the tokenizer's sentences are better on dev.
+) -> tuple[Segmenter, dict[str, float]]:
+    """Train a segmenter, and compare its sentences with those of the tokenizer on dev, as it is and disturbed.
 
     Args:
-        train: files of CoNLL-U to learn from.
-        dev: CoNLL-U to choose the threshold on; the tokenizer splits its text.
-        tokenizer: splits the text of dev, without a segmenter.
-        folder: of the model, which the segmenter is written to.
-        seed: of its weights and batches.
+        train: the paragraphs to learn from.
+        dev: those to choose the threshold on; the tokenizer splits their text. None: it is 0.5.
+        tokenizer: the tokenizer.
+        seed: of its weights and batches, and of the disturbed texts.
         how: the sizes and the schedule.
 
     Returns:
-        F1 of sentences on dev in percent, of the ``tokenizer`` and of the ``segmenter``; None without dev.
-
-    Raises:
-        ConlluError: a file is not CoNLL-U.
-        TokenizerError: there is no tokenizer.
+        The segmenter, and F1 of sentences in percent, the mean of both texts, of the ``tokenizer`` and of the ``segmenter``;
+        nothing without dev.
     """
-    log.info("training a segmenter, which takes a minute or two: %s", folder / SEGMENTER)
-    paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
-    segmenter = fitted(paragraphs, seed, how)
-    if dev is None:
-        segmenter.save(folder)
-        return None
-    gold = read_paragraphs(dev)
-    found = [tokenizer.tokenize(text_of(token for sentence in paragraph for token in sentence)) for paragraph in gold]
-    tokens = [[token for sentence in paragraph for token in sentence] for paragraph in found]
-    probabilities = segmenter.probabilities(tokens)
+    attach = has_spaced_marks(train)
+    segmenter = fitted([plain_text(train), disturbed_text(train, seed, attach=attach)], seed, how)
+    if not dev:
+        return segmenter, {}
+    gold, found = [], []
+    for text in (plain_text(dev), disturbed_text(dev, seed + 1, attach=attach)):
+        gold.append(paragraphs_of(text.text, text.split()))
+        found.append(paragraphs_of(text.text, tokenizer.split(text.text)))
+    tokens = [[list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in found]
+    probabilities = [*map(segmenter.probabilities, tokens)]
 
-    def divided(threshold: float) -> list[Paragraph]:
-        return [sentences(there, likely > threshold) for there, likely in zip(tokens, probabilities, strict=True)]
+    def score(divided: Iterable[Sequence[Paragraph]]) -> float:
+        return fmean(sentence_f1(*both) for both in zip(gold, divided, strict=True))
 
-    by_threshold = {threshold: sentence_f1(gold, divided(threshold)) for threshold in _THRESHOLDS}
+    def divided(threshold: float) -> Iterator[list[Paragraph]]:
+        for paragraphs, likely in zip(tokens, probabilities, strict=True):
+            yield [sentences(own, ends > threshold) for own, ends in zip(paragraphs, likely, strict=True)]
+
+    by_threshold = {threshold: score(divided(threshold)) for threshold in _THRESHOLDS}
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
-    ours, theirs = by_threshold[segmenter.threshold], sentence_f1(gold, found)
-    log.info("sentences of dev, F1: segmenter %.2f, tokenizer %.2f; the better ones are used", ours, theirs)
-    compared = {"tokenizer": theirs, "segmenter": ours}
-    if ours >= theirs:
-        segmenter.save(folder, {"dev_sentence_f1": compared})
-    return compared
+    return segmenter, {"tokenizer": score(found), "segmenter": by_threshold[segmenter.threshold]}
 
 
-def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -> Segmenter:
-    """Train a segmenter on paragraphs, and return it; its threshold is 0.5."""
-    tokens = [[token for sentence in paragraph for token in sentence] for paragraph in paragraphs]
+def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = SegmenterTraining()) -> Segmenter:
+    """Train a segmenter on a text and its disturbed copy, and return it; its threshold is 0.5."""
+    both = [paragraphs_of(text.text, text.split()) for text in texts]
+    tokens = [[list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in both]
     vocabularies = {
-        name: Vocabulary(Vocabulary([]).extended((value(token) for paragraph in tokens for token in paragraph), _LEAST))
+        name: Vocabulary(Vocabulary([]).extended((value(token) for paragraph in chain(*tokens) for token in paragraph), _LEAST))
         for name, value in ATTRIBUTES.items()
     }
-    values = [torch.from_numpy(encoded(vocabularies, paragraph).T) for paragraph in tokens]
-    ends = [torch.from_numpy(ends_of(paragraph)) for paragraph in paragraphs]
-    n_tokens = sum(map(len, tokens))
+    values = [[torch.from_numpy(encoded(vocabularies, paragraph).T) for paragraph in paragraphs] for paragraphs in tokens]
+    ends = [[torch.from_numpy(ends_of(paragraph)) for paragraph in paragraphs] for paragraphs in both]
+    n_tokens = sum(map(len, tokens[0]))
     epochs = min(how.most_epochs, max(1, how.tokens // max(n_tokens, 1)))
     log.info("training the segmenter: %d epochs of %s tokens", epochs, f"{n_tokens:,}")
     with torch.random.fork_rng(devices=[]):
@@ -132,7 +130,10 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
         optimizer = torch.optim.Adam(network.parameters(), how.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
         for epoch in range(1, epochs + 1):
-            for batch in _batches(list(_windows(values, ends, how.window)), how):
+            windows, *others = (list(_windows(*text, how.window)) for text in zip(values, ends, strict=True))
+            for other in others:
+                windows += [other[number] for number in torch.randperm(len(other))[: round(how.copy * len(other))].tolist()]
+            for batch in _batches(windows, how):
                 loss = _loss(network, *batch, how.unknown)
                 optimizer.zero_grad()
                 loss.backward()

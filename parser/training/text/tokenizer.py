@@ -6,15 +6,10 @@ chosen on dev, as it is and disturbed in the same ways, half each, since dev alo
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from pathlib import Path
 from typing import TypeVar
 
-from parser.model_folder import TOKENIZER
 from parser.text import multiword, sentence_ends, token_ends
-from parser.text.abbreviations import abbreviations_of
 from parser.text.character_tokenizer import CharacterTokenizer
 from parser.text.characters import POWERS
 from parser.text.decisions import STEP
@@ -22,15 +17,12 @@ from parser.text.kinds import joined_places, whole_kinds
 from parser.text.multiword import MultiwordRules, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends
 from parser.text.token_ends import TokenEndModel, find_tokens
-from parser.text.tokenizer import CharacterSplitter
-from parser.text.tokens import Paragraph, read_paragraphs
+from parser.text.tokens import Paragraph
 from parser.training.text.examples import PreparedText, cuts, form_tables, sentence_examples, token_examples, word_examples
-from parser.training.text.learning_texts import disturbed_text, f1, has_spaced_marks, plain_text
+from parser.training.text.learning_texts import disturbed_text, has_spaced_marks, plain_text
 from parser.training.text.logistic_regression import LogisticRegression
 
 T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 # Weights of the disturbed copy to choose from on dev; without dev, the first.
 COPIES = (0.25, 1.0, 0.0)
@@ -40,37 +32,6 @@ _DOUBT = 1e-4
 
 # Thresholds to choose from on dev, in steps of the weights; without dev, the first.
 _THRESHOLDS = tuple(round(score / STEP) for score in (0, -4, -3, -2, -1.5, -1, -0.5, 0.5, 1, 2, 3, 4))
-
-
-def write_tokenizer(
-    train: Sequence[str | Path], dev: str | Path | None, folder: Path, seed: int, language: str | None = None
-) -> CharacterSplitter | None:
-    """Train a tokenizer into a model's folder, and return it; None if the training part is no running text.
-
-    Args:
-        train: files of CoNLL-U to learn from.
-        dev: CoNLL-U to choose on; None: nothing is chosen.
-        folder: of the model.
-        seed: of what is learned.
-        language: its code, by which a list of abbreviations is known; None: none is used.
-
-    Raises:
-        ConlluError: a file is not CoNLL-U.
-    """
-    paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
-    if all(token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
-        log.warning("no tokenizer is trained: without SpaceAfter=No, the training part does not say how words are written")
-        return None
-    log.info("training a tokenizer: %s", folder / TOKENIZER)
-    held_out = None if dev is None else read_paragraphs(dev)
-    tokenizer = train_tokenizer(paragraphs, held_out, seed, abbreviations_of(language))
-    notes = {}
-    if held_out:
-        tokens, sentences = f1(plain := plain_text(held_out), tokenizer.split(plain.text))
-        notes = {"dev_token_f1": round(tokens, 2), "dev_sentence_f1": round(sentences, 2)}
-        log.info("tokenizer: dev has F1 of %.2f for tokens, and of %.2f for sentences", tokens, sentences)
-    tokenizer.save(folder, notes)
-    return CharacterSplitter.load(folder / TOKENIZER)
 
 
 def train_tokenizer(

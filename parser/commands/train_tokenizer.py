@@ -1,0 +1,51 @@
+"""Gives the folder of a model a tokenizer, so that it parses text: optimal-step train_tokenizer RUN --train FILE [--dev FILE].
+
+It takes seconds (docs/text.md); the parser stays as it is. A segmenter is trained as well, which takes a minute or two, and is
+kept if its sentences of --dev are better. What split text in the folder before goes. Training with tokenizer=characters, the
+default of recipe=text and recipe=fast, does the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from parser.commands.arguments import Arguments
+from parser.decoding.files.missing_columns import tags_read
+from parser.model.packs import find_named
+from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, VOCABULARIES, find_model, read_json
+from parser.settings.groups import SegmenterName
+
+
+def main() -> None:
+    """Trains the tokenizer that the command line asks for."""
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a model's")
+    parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE", help="CoNLL-U to learn from")
+    parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U to choose on (default: nothing is chosen)")
+    parser.add_argument(
+        "--segmenter",
+        type=SegmenterName,
+        choices=[*SegmenterName],
+        default=SegmenterName.auto,
+        help="as the setting segmenter= (default: auto, which needs --dev)",
+    )
+    parser.add_argument("--language", metavar="CODE", help="whose known abbreviations count (default: as the files are named)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the training (default: 1)")
+    given = parser.parse_args()
+    folder = find_model(find_named(given.run))
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+
+    import torch
+
+    from parser.text.abbreviations import language_of
+    from parser.training.text import write_splitting
+
+    torch.set_num_threads(1)
+    language = given.language or language_of([*map(str, given.train)])
+    write_splitting(given.train, given.dev, folder, given.seed, segmenter=given.segmenter, language=language)
+    (folder / UDPIPE_TOKENIZER).unlink(missing_ok=True)
+    print(f"{folder / TOKENIZER}: written")
+    if tags := tags_read(read_json(folder, VOCABULARIES)["attributes"]):
+        print(f"this model reads {tags}, which text lacks; it parses text with --allow-missing-columns only, and worse")
