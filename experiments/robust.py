@@ -10,30 +10,29 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from unicodedata import normalize
 
 import numpy as np
 
 from oracles.errors import OptimalStepError
+from parser.data.changed_text import FormChange, decomposed, in_capitals, in_lower_case, other_quotes, without_final_mark
 from parser.data.treebank import Sentence, read_treebank
 from parser.decoding.parse_options import ParseOptions, TagUse
 from parser.decoding.predictor import Predictor, load_model
 from parser.evaluation import universal
 from parser.model_folder import find_model
-from parser.training.examples.augmentation import curly, without_final_mark
 
 AS_IT_IS, UNFINISHED = "as it is", "without final marks"
 
-CHANGES: dict[str, Callable[[list[str]], list[str]]] = {
+CHANGES: dict[str, FormChange] = {
     AS_IT_IS: list,
-    "in capitals": lambda forms: [form.upper() for form in forms],
-    "in lower case": lambda forms: [form.lower() for form in forms],
-    "with other quotes": curly,
-    "in NFD": lambda forms: [normalize("NFD", form) for form in forms],
+    "in capitals": in_capitals,
+    "in lower case": in_lower_case,
+    "with other quotes": other_quotes,
+    "in NFD": decomposed,
 }
 
 
