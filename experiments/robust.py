@@ -83,7 +83,7 @@ def _words(values: Sequence[str], is_word: np.ndarray) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Score:
+class ChangeScore:
     """Percentages of a change.
 
     Attributes:
@@ -103,7 +103,7 @@ class Score:
         return [*("-" if one is None else f"{one:.2f}" for one in found), f"{self.difference:+.2f}"]
 
 
-def measured(predictor: Predictor, sentences: Sequence[Sentence]) -> dict[str, Score]:
+def measured(predictor: Predictor, sentences: Sequence[Sentence]) -> dict[str, ChangeScore]:
     """Return the scores of each change, by its name."""
     found, before = {}, None
     for name, change in CHANGES.items():
@@ -120,19 +120,19 @@ def measured(predictor: Predictor, sentences: Sequence[Sentence]) -> dict[str, S
     return found
 
 
-def _score(found: Right, before: Right) -> Score:
+def _score(found: Right, before: Right) -> ChangeScore:
     (las, upos, lemmas), (las_before, *_) = found.percentages(), before.percentages()
     assert las is not None, "there are words"
     assert las_before is not None, "there are words"
-    return Score(las, upos, lemmas, las - las_before)
+    return ChangeScore(las, upos, lemmas, las - las_before)
 
 
-def model_table(name: str, scores: dict[str, Score]) -> str:
+def model_table(name: str, scores: dict[str, ChangeScore]) -> str:
     """Return the table of a model."""
     return plain_table([name, "LAS", "UPOS", "lemmas", "LAS, change"], [[change, *one.cells] for change, one in scores.items()])
 
 
-def group_table(groups: dict[str, list[dict[str, Score]]]) -> str:
+def group_table(groups: dict[str, list[dict[str, ChangeScore]]]) -> str:
     """Return the table of groups of models that differ in the seed: means and standard deviations of LAS.
 
     The last column is the mean change of LAS, since other words count there.
@@ -191,7 +191,7 @@ def main() -> None:
         sys.exit(f"error: {error}")
 
 
-def _measured(folder: Path, sentences: Sequence[Sentence]) -> dict[str, Score]:
+def _measured(folder: Path, sentences: Sequence[Sentence]) -> dict[str, ChangeScore]:
     options = ParseOptions(tags=TagUse.OVERWRITE)
     return measured(Predictor(load_model(find_model(folder), options), options), sentences)
 

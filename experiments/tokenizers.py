@@ -22,6 +22,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from experiments.command import MODELS, Trainings
 from experiments.engine import Cell, Experiment, Job, check
 from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, numbers, plain_table
@@ -124,7 +126,9 @@ def train_into(training: Training, folder: Path, seed: int) -> dict[str, float]:
     Raises:
         OptimalStepError: the treebank has no running text.
     """
-    files = plan(training.settings()).files
+    planned = plan(training.settings())
+    torch.set_num_threads(planned.threads)
+    files = planned.files
     train, dev = files.train.paths, training.part("dev")
     folder.mkdir(parents=True, exist_ok=True)
     begun = time.process_time()

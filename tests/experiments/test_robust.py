@@ -48,7 +48,7 @@ def test_the_gold_tree_of_a_model_is_right(treebank, monkeypatch):
 
 
 def score(las, difference):
-    return robust.Score(las, None, 90.0, difference)
+    return robust.ChangeScore(las, None, 90.0, difference)
 
 
 def test_groups_have_means_and_deviations(treebank, tmp_path, monkeypatch, capsys):
