@@ -38,7 +38,7 @@ from parser.model.packs import named_folder
 from parser.model_folder import TENSORS, TOKENIZER, find_model
 from parser.settings.groups import PathKind, PathSetting
 from parser.settings.plan import plan
-from parser.storage import replacing, sha256_of
+from parser.storage import replacing, replacing_folder, sha256_of
 from parser.text.abbreviations import language_of
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import model_tokenizer
@@ -123,21 +123,23 @@ def parser_of(wanted: Tokenizers, treebank: str) -> Path:
 def train_into(training: Training, folder: Path, seed: int) -> dict[str, float]:
     """Train a tokenizer and a segmenter as a run with tokenizer=characters does; return the CPU seconds of each.
 
+    The folder is replaced when both are there, so that nothing is left of an interrupted training.
+
     Raises:
         OptimalStepError: the treebank has no running text.
     """
     planned = plan(training.settings())
     torch.set_num_threads(planned.threads)
-    files = planned.files
-    train, dev = files.train.paths, training.part("dev")
-    folder.mkdir(parents=True, exist_ok=True)
-    begun = time.process_time()
-    tokenizer = write_tokenizer(train, dev, folder, seed, language_of(train))
-    if tokenizer is None:
-        raise OptimalStepError(f"{training.treebank} has no running text, so no tokenizer can be trained; leave it out")
-    trained = time.process_time()
-    train_segmenter(train, dev, tokenizer, folder, seed)
-    return {"seconds": trained - begun, "segmenter_seconds": time.process_time() - trained}
+    train, dev = planned.files.train.paths, training.part("dev")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with replacing_folder(folder) as temporary:
+        begun = time.process_time()
+        tokenizer = write_tokenizer(train, dev, temporary, seed, language_of(train))
+        if tokenizer is None:
+            raise OptimalStepError(f"{training.treebank} has no running text, so no tokenizer can be trained; leave it out")
+        trained = time.process_time()
+        train_segmenter(train, dev, tokenizer, temporary, seed)
+        return {"seconds": trained - begun, "segmenter_seconds": time.process_time() - trained}
 
 
 def measure(wanted: Tokenizers, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:

@@ -67,6 +67,28 @@ def test_another_version_is_measured_with_its_own_trees_and_with_those_of_the_pa
     assert trained == [("sample", f"sample-tokenizer-{seed}", seed) for seed in (1, 2)]
 
 
+def test_nothing_is_left_of_an_interrupted_training(model, tmp_path, monkeypatch):
+    def write_tokenizer(train, dev, folder, seed, language):
+        (folder / "tokenizer.json").touch()
+        return "tokenizer"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tokenizers, "write_tokenizer", write_tokenizer)
+    monkeypatch.setattr(tokenizers, "train_segmenter", killed)
+    folder, training = tmp_path / "runs" / "one", wanted(tmp_path).training("sample")
+    with pytest.raises(KeyboardInterrupt):
+        tokenizers.train_into(training, folder, 1)
+    assert not folder.exists()
+    monkeypatch.setattr(tokenizers, "train_segmenter", lambda *given: (given[-2] / "segmenter.json").touch())
+    assert tokenizers.train_into(training, folder, 1).keys() == {"seconds", "segmenter_seconds"}
+    assert {path.name for path in folder.iterdir()} == {"tokenizer.json", "segmenter.json"}
+    monkeypatch.setattr(tokenizers, "write_tokenizer", lambda *_: None)
+    with pytest.raises(OptimalStepError, match="no running text"):
+        tokenizers.train_into(training, folder, 1)
+
+
 class _AtSpaces(SpaceTokenizer):
     """Words at spaces, and a line is a sentence."""
 
