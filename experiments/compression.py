@@ -119,7 +119,7 @@ def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[
         seconds[folder] = run_training(training, folder, fresh=wanted.fresh)["cpu_seconds"]
     plain = Training.of(wanted, treebank, seed)
     dev, test = plain.part("dev"), plain.part("test")
-    text = tokenized(plain, Path(wanted.tokenizers), segmenter=True)
+    text = tokenized(plain, Path(wanted.tokenizers))
     commands = {name: wanted.command(name, folder) for name, folder in folders.items()}
     parsed, speeds = by_turns(commands, [dev.read_bytes(), test.read_bytes(), text], wanted.rounds)
     for cell in group:

@@ -165,7 +165,7 @@ def only_path(lattice: Lattice, arcs: Sequence[int]) -> Lattice:
 
 
 def pipeline(training: Training, runs: Path, model: Model, beam: Beam, parsed: Path) -> None:
-    """Parses the raw text of test, split and tagged by UDPipe, with a model that was trained on gold tags."""
+    """Parses the raw text of test, split by our tokenizer and tagged by UDPipe, with a model that was trained on gold tags."""
     tagger = runs / training.treebank / "tagger.udpipe"
     if not tagger.exists():
         file = plan(training.settings()).files.train.paths[0]

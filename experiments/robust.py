@@ -1,39 +1,43 @@
-"""What a model loses on text as people also write it: python experiments/robust.py FILE MODEL [MODEL ...]
+"""What a model loses on text as people also write it.
+
+    python experiments/robust.py FILE MODEL [MODEL ...]
+    python experiments/robust.py FILE --group before RUN1 RUN2 --group now RUN3 RUN4 [--page experiments/robust.md]
 
 The gold words of a treebank are parsed as they are, in capitals, in lower case, with other quotes, without final marks, and
 with decomposed letters (NFD). Heads, relations and lemmas are compared with those of the treebank. Each model has a line for
 each change, with the difference from the words as they are. A sentence without its final mark has a word less, so its other
-words are compared with the same words of the whole sentence.
+words are compared with the same words of the whole sentence. A group is of models that differ in the seed: its line has means
+and standard deviations. With --page, the table of the groups goes into a page, where it names the file.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from unicodedata import normalize
 
 import numpy as np
 
+from experiments.tables import mean_and_deviation, plain_table
 from oracles.errors import OptimalStepError
+from parser.data.changed_text import FormChange, decomposed, in_capitals, in_lower_case, other_quotes, without_final_mark
 from parser.data.treebank import Sentence, read_treebank
 from parser.decoding.parse_options import ParseOptions, TagUse
 from parser.decoding.predictor import Predictor, load_model
 from parser.evaluation import universal
 from parser.model_folder import find_model
-from parser.training.examples.augmentation import curly, without_final_mark
 
 AS_IT_IS, UNFINISHED = "as it is", "without final marks"
 
-CHANGES: dict[str, Callable[[list[str]], list[str]]] = {
+CHANGES: dict[str, FormChange] = {
     AS_IT_IS: list,
-    "in capitals": lambda forms: [form.upper() for form in forms],
-    "in lower case": lambda forms: [form.lower() for form in forms],
-    "with other quotes": curly,
-    "in NFD": lambda forms: [normalize("NFD", form) for form in forms],
+    "in capitals": in_capitals,
+    "in lower case": in_lower_case,
+    "with other quotes": other_quotes,
+    "in NFD": decomposed,
 }
 
 
@@ -78,44 +82,118 @@ def _words(values: Sequence[str], is_word: np.ndarray) -> list[str]:
     return [value for value, word in zip(values, is_word.tolist(), strict=True) if word] if values else []
 
 
-def table(predictor: Predictor, sentences: Sequence[Sentence]) -> list[list[str]]:
-    """Return a line for each change: its name; LAS, UPOS and lemmas; and what LAS loses."""
-    lines, before = [], None
+@dataclass(frozen=True)
+class ChangeScore:
+    """Percentages of a change.
+
+    Attributes:
+        las, upos, lemmas: None if the model predicts none.
+        difference: of LAS from that of the same words as they are.
+    """
+
+    las: float
+    upos: float | None
+    lemmas: float | None
+    difference: float
+
+    @property
+    def cells(self) -> list[str]:
+        """The cells of a line."""
+        found = (self.las, self.upos, self.lemmas)
+        return [*("-" if one is None else f"{one:.2f}" for one in found), f"{self.difference:+.2f}"]
+
+
+def measured(predictor: Predictor, sentences: Sequence[Sentence]) -> dict[str, ChangeScore]:
+    """Return the scores of each change, by its name."""
+    found, before = {}, None
     for name, change in CHANGES.items():
         right = right_words(predictor, [replace(one, forms=change(one.forms)) for one in sentences])
         before = right if before is None else before
-        lines.append(_line(name, right.percentages(), before.percentages()))
+        found[name] = _score(right, before)
     assert before is not None, "there are changes"
     short = [(number, made) for number, one in enumerate(sentences) if (made := without_final_mark(one)) is not None]
     if short:
         kept = np.isin(before.sentences, [number for number, _ in short])
         kept[np.flatnonzero(np.diff(before.sentences, append=-1))] = False  # the last words
         whole = Right(*(right[kept] if len(right) else right for right in vars(before).values()))
-        lines.append(_line(UNFINISHED, right_words(predictor, [one for _, one in short]).percentages(), whole.percentages()))
-    return lines
+        found[UNFINISHED] = _score(right_words(predictor, [one for _, one in short]), whole)
+    return found
 
 
-def _line(name: str, found: list[float | None], before: list[float | None]) -> list[str]:
-    assert found[0] is not None, "there are words"
-    assert before[0] is not None, "there are words"
-    return [name, *("-" if one is None else f"{one:.2f}" for one in found), f"{found[0] - before[0]:+.2f}"]
+def _score(found: Right, before: Right) -> ChangeScore:
+    (las, upos, lemmas), (las_before, *_) = found.percentages(), before.percentages()
+    assert las is not None, "there are words"
+    assert las_before is not None, "there are words"
+    return ChangeScore(las, upos, lemmas, las - las_before)
+
+
+def model_table(name: str, scores: dict[str, ChangeScore]) -> str:
+    """Return the table of a model."""
+    return plain_table([name, "LAS", "UPOS", "lemmas", "LAS, change"], [[change, *one.cells] for change, one in scores.items()])
+
+
+def group_table(groups: dict[str, list[dict[str, ChangeScore]]]) -> str:
+    """Return the table of groups of models that differ in the seed: means and standard deviations of LAS.
+
+    The last column is the mean change of LAS, since other words count there.
+    """
+    lines = []
+    for name, models in groups.items():
+        cells = [mean_and_deviation([scores[change].las for scores in models]) for change in CHANGES]
+        without = [scores[UNFINISHED].difference for scores in models if UNFINISHED in scores]
+        lines.append([name, str(len(models)), *cells, f"{np.mean(without):+.2f}" if without else "-"])
+    return plain_table(["LAS", "seeds", *CHANGES, f"{UNFINISHED}, change"], lines)
+
+
+def filled(page: str, name: str, table: str) -> str:
+    """Return a page with a table between ``<!-- measured: NAME -->`` and ``<!-- end -->``.
+
+    Raises:
+        OptimalStepError: the page has no such part.
+    """
+    begin, end = f"<!-- measured: {name} -->\n", "<!-- end -->"
+    before, found, rest = page.partition(begin)
+    if not found or end not in rest:
+        raise OptimalStepError(f"the page has no part from {begin.strip()} to {end}; write these lines where the table goes")
+    return f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
 
 
 def main() -> None:
-    """Print the table of each model."""
+    """Print the table of each model, and the table of the groups."""
     parser = argparse.ArgumentParser(prog="robust.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("file", type=Path, help="a treebank in CoNLL-U")
-    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="a model's or a run's folder")
+    parser.add_argument("models", type=Path, nargs="*", metavar="MODEL", help="a model's or a run's folder")
+    parser.add_argument(
+        *("-g", "--group"),
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("NAME", "MODEL"),
+        help="models that differ in the seed: a line of means and standard deviations",
+    )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the table of the groups into this page as well")
     asked = parser.parse_args()
     try:
+        if wrong := [name for name, *models in asked.group if not models]:
+            raise OptimalStepError(f"--group {wrong[0]} names no model; write --group NAME MODEL [MODEL ...]")
+        if not (asked.models or asked.group):
+            raise OptimalStepError("no model is named; write robust.py FILE MODEL [MODEL ...]")
         sentences = read_treebank(asked.file).sentences
         for folder in asked.models:
-            options = ParseOptions(tags=TagUse.OVERWRITE)
-            lines = table(Predictor(load_model(find_model(folder), options), options), sentences)
-            print(f"| {folder} | LAS | UPOS | lemmas | LAS, change |", "|---|---|---|---|---|", sep="\n")
-            print(*(f"| {' | '.join(line)} |" for line in lines), sep="\n", end="\n\n", flush=True)
+            print(model_table(str(folder), _measured(folder, sentences)), flush=True)
+        groups = {name: [_measured(Path(one), sentences) for one in models] for name, *models in asked.group}
+        if groups:
+            print(table := group_table(groups), end="")
+            if asked.page is not None:
+                page = filled(asked.page.read_text(encoding="utf-8"), asked.file.name.partition(".")[0], table)
+                asked.page.write_text(page, encoding="utf-8", newline="\n")
     except OptimalStepError as error:
         sys.exit(f"error: {error}")
+
+
+def _measured(folder: Path, sentences: Sequence[Sentence]) -> dict[str, ChangeScore]:
+    options = ParseOptions(tags=TagUse.OVERWRITE)
+    return measured(Predictor(load_model(find_model(folder), options), options), sentences)
 
 
 if __name__ == "__main__":

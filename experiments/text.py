@@ -1,15 +1,15 @@
-"""Parsing from text: what characters, tags as a second task, predicted tags as input and a tokenizer bring; and UDPipe 1.
+"""Parsing from text: what characters, tags as a second task, predicted tags as input and beams bring.
 
     python experiments/text.py paths.treebanks=ud-v2.2
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=ud-v2.2
 
-Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits.
+Every system is measured on the words of the test part, and on its raw text, which one tokenizer splits
+(``experiments/tokenizers.py`` compares tokenizers). Published rows are of before: UDPipe 1's tokenizer found their words.
 """
 
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,9 @@ from typing import Any
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, Job, check
 from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, numbers, plain_table
+from experiments.tokenizers import train_into
 from experiments.trainings import Training, run_training
+from oracles.errors import OptimalStepError
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_sentences
 from parser.decoding.files.file_parsing import parse_file
@@ -28,15 +30,15 @@ from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.evaluation import evaluate_files
 from parser.model.loading import load
-from parser.model_folder import UDPIPE_TOKENIZER
-from parser.settings.plan import plan
+from parser.model_folder import TOKENIZER
 from parser.storage import replacing
-from parser.text.tokenizer import Tokenizer, segmenter_beside
-from parser.text.udpipe import train_tokenizer
-from parser.training.text.segmenter import train_segmenter
-from scripts.benchmarks import udpipe
+from parser.text.tokenizer import model_tokenizer
 
-UDPIPE = "UDPipe"
+# Systems of published rows that cannot be asked for any more, and what to do instead.
+GONE = {
+    "UDPipe": "experiments/peers.py measures UDPipe",
+    "text, UDPipe's sentences": "experiments/tokenizers.py compares tokenizers",
+}
 
 # The score in each column of a row, on words and from text.
 _METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats", "lemmas": "lemmas"}
@@ -64,26 +66,23 @@ class Text(Trainings):
     beams: dict[str, dict[str, Any]]
 
     def training(self, system: str, treebank: str, seed: int | str) -> Training:
-        """Return the training of a system, without the choice of segmenter, which only parsing uses."""
-        settings = [one for one in self.all_systems.get(system, ()) if not one.startswith("segmenter=")]
-        return Training.of(self, treebank, seed, settings)
+        """Return the training of a system."""
+        return Training.of(self, treebank, seed, self.all_systems.get(system, ()))
 
 
 def cells(wanted: Text) -> list[Cell]:
-    """Return a cell for each system, treebank and seed (UDPipe fixes its seeds); cells that share a training share a job."""
-    check_known("systems", wanted.systems, [*wanted.all_systems, UDPIPE])
+    """Return a cell for each system, treebank and seed; cells that share a training share a job."""
+    if gone := [name for name in wanted.systems if name in GONE]:
+        raise OptimalStepError(f"systems has {gone[0]!r}, which commit c2a89270 has; {GONE[gone[0]]}")
+    check_known("systems", wanted.systems, wanted.all_systems)
     check_known("beams", list(wanted.beams), list(wanted.all_systems))
     check(wanted, ("train", "dev", "test"))
-    systems = wanted.systems or [*wanted.all_systems, UDPIPE]
     found = []
-    for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, systems):
-        if system != UDPIPE:
-            training = wanted.training(system, language, seed)
-            beam = [f"beam.{name}={str(value).lower()}" for name, value in wanted.beams.get(system, {}).items()]
-            settings = " ".join([Training.of(wanted, language, seed, wanted.all_systems[system]).described, *beam])
-            found.append(Cell((system, language, str(seed)), settings, f"{language} {training.described} seed {seed}"))
-        elif seed == 1:
-            found.append(Cell((system, language, "1"), "", f"{language} {UDPIPE}"))
+    for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or wanted.all_systems):
+        training = wanted.training(system, language, seed)
+        beam = [f"beam.{name}={str(value).lower()}" for name, value in wanted.beams.get(system, {}).items()]
+        settings = " ".join([training.described, *beam])
+        found.append(Cell((system, language, str(seed)), settings, f"{language} {training.described} seed {seed}"))
     return found
 
 
@@ -97,14 +96,11 @@ def prepare(wanted: Text, missing: list[Cell]) -> list[Job[Any]]:
 
 
 def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
-    """Return the tokenizer of a treebank; if there is none yet, or ``fresh``, train it and the segmenter beside it."""
-    path = runs / training.treebank / UDPIPE_TOKENIZER
-    if fresh or not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        settings = training.settings()
-        train_tokenizer(plan(settings).files.train.paths, settings.treebank.dev, path, sentences=False)
-        train_segmenter(plan(settings).files.train.paths, settings.treebank.dev, Tokenizer(path), path.parent, seed=1)
-    return path
+    """Return the folder of the tokenizer of a treebank; if there is none yet, or ``fresh``, train it and a segmenter."""
+    folder = runs / training.treebank
+    if fresh or not (folder / TOKENIZER).exists():
+        train_into(training, folder, seed=1)
+    return folder
 
 
 def raw_text(path: str | Path) -> str:
@@ -118,30 +114,25 @@ def raw_text(path: str | Path) -> str:
     return "".join(" ".join(paragraph) + "\n\n" for paragraph in paragraphs)
 
 
-def tokenized(training: Training, runs: Path, segmenter: bool = False) -> bytes:
-    """Return CoNLL-U of the raw text of the test part, with sentences of UDPipe or of our segmenter."""
-    path = tokenizer_of(training, runs)
-    tokenizer = Tokenizer(path, segmenter_beside(path) if segmenter else None)
-    return b"".join(tokenizer.conllu(io.BytesIO(raw_text(training.part("test")).encode())))
+def tokenized(training: Training, runs: Path) -> bytes:
+    """Return CoNLL-U of the raw text of the test part."""
+    text = io.BytesIO(raw_text(training.part("test")).encode())
+    return b"".join(model_tokenizer(tokenizer_of(training, runs)).conllu(text))
 
 
 def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
     """Trains the model that some systems share, and parses words and text of the test part with each system."""
     system, treebank, seed = group[0].key
     training, runs = wanted.training(system, treebank, seed), Path(wanted.runs)
-    if system == UDPIPE:
-        yield group[0].key, _measure_udpipe(training, runs)
-        return
     folder = runs / f"{treebank}-seed{seed}-{training.folder}"
     seconds = sum(run_training(training, folder, fresh=wanted.fresh)["seconds"].values())
     gold = training.part("test")
+    with open_input(gold) as stream:
+        contents = {"words": stream.read(), "text": tokenized(training, runs)}
     for cell in group:
         system = cell.key[0]
         model, beam = load(folder), dict(wanted.beams.get(system, {}))
         options = ParseOptions(beam=beam.pop("size", None), tags=predicted_tags(model), **beam)
-        own = Training.of(wanted, treebank, seed, wanted.all_systems[system]).settings()
-        with open_input(gold) as stream:
-            contents = {"words": stream.read(), "text": tokenized(training, runs, own.segmenter == "bilstm")}
         written = []
         for name, content in contents.items():
             written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
@@ -150,22 +141,6 @@ def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, st
         empty: tuple[str, ...] = () if model.vocabularies.tags else _OF_TAGS
         empty += () if model.vocabularies.lemmas else _OF_LEMMAS
         yield cell.key, _scores(gold, written, empty, seconds)
-
-
-def _measure_udpipe(training: Training, runs: Path) -> dict[str, str]:
-    """Trains UDPipe's tagger and lemmatizer, and its parser on their tags; parses with its default beam."""
-    model_path = runs / training.treebank / "tagger_and_parser.udpipe"
-    train, gold = training.part("train"), training.part("test")
-    begun = time.perf_counter()
-    parser = {**udpipe.PARSER, "use_gold_tags": 0}
-    udpipe.train(train.read_text(encoding="utf-8"), str(train), model_path, tagger=udpipe.TAGGER, parser=parser)
-    seconds = time.perf_counter() - begun
-    model = udpipe.Udpipe(model_path)
-    written = []
-    for name, content in {"words": gold.read_text(encoding="utf-8"), "text": tokenized(training, runs).decode()}.items():
-        written.append(runs / training.treebank / f"udpipe.{name}.conllu")
-        written[-1].write_text(model.parse(model.tag(content), beam=5), encoding="utf-8", newline="\n")
-    return _scores(gold, written, (), seconds)
 
 
 def _scores(gold: Path, written: list[Path], empty: tuple[str, ...], seconds: float) -> dict[str, str]:
@@ -181,7 +156,7 @@ def page(rows: list[Row], wanted: Text) -> str:
     head += ["LAS (official) from text", "UPOS", "FEATS", "lemmas", "MLAS", "BLEX", "sentences", "words"]
     parts = []
     for language in names_of(rows, "treebank", wanted.languages):
-        lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, UDPIPE]]
+        lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, *GONE]]
         parts.append(f"## {language}\n\n{plain_table(head, lines)}")
     return wanted.head() + "\n".join(parts)
 

@@ -1,8 +1,10 @@
 """Makes the models of models/ again: python scripts/make_models.py [NAME ...] --treebanks FOLDER [-o models].
 
 The folder has the treebanks that optimal-step fetch_treebanks en pt ko ga cy hy vi fetches. Each model is trained below
---runs, where an interrupted training goes on; packed into models/NAME.zip; and measured as packed, on the test part.
-models/index.json has the figures. From them come models/README.md and the table of docs/models.md, which --pages writes alone.
+--runs, where an interrupted training goes on; packed into models/NAME.zip; and measured as packed: on the test part as it is,
+in capitals, in lower case, with typographic quotes, in NFD, and with each paragraph on a line; and on treebanks of other kinds
+that the folder has. models/index.json has the figures. From them come models/README.md and the tables of docs/models.md, which
+--pages writes alone.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from parser.commands.arguments import Arguments
 from parser.commands.fetch_treebanks import known
 from parser.conllu.checks import FORM
 from parser.conllu.stream import RawSentence, read_sentences
+from parser.data.changed_text import FormChange, changed_lines, decomposed, in_capitals, in_lower_case, typographic
 from parser.evaluation.scores import evaluate_files
 from parser.model.packs import fetch, read_index
 from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL
@@ -50,7 +53,48 @@ _FROM_TEXT = {
     "sentences_f1": "sentences",
 }
 _BEAM = "--beam", "32", "--rerank"
+_OVERWRITE = "--tags", "overwrite"
 _PAGE = ROOT / "docs" / "models.md"
+
+# The text of the test part as people write it, by what the tables call it: a change of its tokens, and what separates its
+# paragraphs. Of each, _AS_WRITTEN is measured.
+_BLANK_LINE = "\n\n"
+_WRITTEN: dict[str, tuple[FormChange, str]] = {
+    "capitals": (in_capitals, _BLANK_LINE),
+    "lower case": (in_lower_case, _BLANK_LINE),
+    "typographic quotes": (typographic, _BLANK_LINE),
+    "NFD": (decomposed, _BLANK_LINE),
+    "a paragraph a line": (list, "\n"),
+}
+_AS_WRITTEN = ("LAS", "UPOS", "lemmas", "words_f1", "sentences_f1")
+# Keys of the index: these scores by the names above, and those of treebanks of other kinds.
+WRITTEN, OTHERS = "as_written", "other_treebanks"
+
+
+@dataclass(frozen=True)
+class OtherTreebank:
+    """A treebank of the same language and another kind; nothing of it is trained on.
+
+    Attributes:
+        folder: its name at Universal Dependencies.
+        code: with which the names of its files begin.
+        release: of Universal Dependencies.
+        kind: of its text.
+    """
+
+    folder: str
+    code: str
+    release: str
+    kind: str
+
+    @property
+    def name(self) -> str:
+        """Its name in the index."""
+        return f"{self.folder} {self.release}"
+
+    def test(self, treebanks: Path) -> Path:
+        """Return the file of its test part in a folder of treebanks."""
+        return treebanks / self.folder / f"{self.code}-ud-test.conllu"
 
 
 @dataclass(frozen=True)
@@ -65,6 +109,7 @@ class Wanted:
         recipe: of its training.
         settings: others for training.
         limit: what its text splitting is bad at, because of the treebank.
+        others: treebanks of other kinds to measure it on, where the folder of treebanks has them.
     """
 
     treebank: str
@@ -74,17 +119,26 @@ class Wanted:
     recipe: str = "fast"
     settings: tuple[str, ...] = ()
     limit: str = ""
+    others: tuple[OtherTreebank, ...] = ()
 
 
 _FOX = "The quick brown fox jumps over the lazy dog."
-_SPACED = "The treebank's text has a blank before each punctuation mark. One that is written without it stays part of its word."
+_SPACED = (
+    "The treebank's text has a blank before each punctuation mark. The tokenizer also learned from text without these blanks, "
+    "but no test part has such text."
+)
+_OTHER_ENGLISH = (OtherTreebank("UD_English-ESLSpok", "en_eslspok", "2.16", "spoken English of learners"),)
 # Fewer vectors of affixes. Lemmas of dev are as good on en (96.86 and 96.87), pt (98.08 and 98.12) and vi (98.75 and 98.73);
 # on hu they are 0.4 worse, and on ko 1.2 (on test).
 _SMALL_LEMMAS = ("encoder.lemmas.size=32", "encoder.lemmas.buckets=8192")
 
 MODELS = {
-    "en": Wanted("en", "English", "CC BY-SA 4.0", _FOX, settings=(*_SMALL_LEMMAS, "second_pass.most_words=null")),
-    "en-text": Wanted("en", "English", "CC BY-SA 4.0", _FOX, "text"),
+    "en": Wanted(
+        *("en", "English", "CC BY-SA 4.0", _FOX),
+        settings=(*_SMALL_LEMMAS, "second_pass.most_words=null"),
+        others=_OTHER_ENGLISH,
+    ),
+    "en-text": Wanted("en", "English", "CC BY-SA 4.0", _FOX, "text", others=_OTHER_ENGLISH),
     "pt": Wanted("pt", "Portuguese", "CC BY-SA 4.0", "O gato preto dorme no sofá da sala.", settings=_SMALL_LEMMAS),
     "ko": Wanted("ko", "Korean", "CC BY-SA 4.0", "나는 어제 친구와 함께 학교에 갔다."),
     "ga": Wanted("ga", "Irish", "CC BY-SA 3.0", "Tá an cat ina chodladh cois na tine."),
@@ -112,7 +166,7 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
     """Trains, packs and measures a model, and puts what it is into the index."""
     folder, code, release = known()[wanted.treebank]
     dev, test = (treebanks / folder / f"{code}-ud-{part}.conllu" for part in ("dev", "test"))
-    words = (f"treebank={wanted.treebank}", f"recipe={wanted.recipe}", "tokenizer=udpipe", *wanted.settings)
+    words = (f"treebank={wanted.treebank}", f"recipe={wanted.recipe}", *wanted.settings)
     _run("train", *words, f"paths.treebanks={treebanks}", f"hydra.run.dir={run}")
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
     contributors = _contributors(treebanks / folder)
@@ -124,7 +178,13 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
         # A first pack is measured, whose weights are rounded; what it reaches goes into the card of the second.
         _run("pack", str(model), "-o", str(packs / f"{name}.zip"), "--name", name, "--dev", str(dev))
         fetch(name, read_index(str(packs))[name], str(packs), unpacked)
-        measured = measure(unpacked / name, test, Path(place))
+        measured = measure(unpacked / name, test, Path(place)) | {
+            OTHERS: {
+                other.name: {"kind": other.kind, **measure_other(unpacked / name, file, Path(place))}
+                for other in wanted.others
+                if (file := other.test(treebanks)).is_file()
+            }
+        }
         source = f"{folder} {release} (https://github.com/UniversalDependencies/{folder}), by {contributors}"
         _add_to_card(model / CARD, wanted, measured, source)
         _run("pack", str(model), "-o", str(output / f"{name}.zip"), "--name", name, "--dev", str(dev))
@@ -143,53 +203,99 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
     write_json(output / INDEX, index)
 
 
+def raw_text(conllu: Path, between: str = _BLANK_LINE) -> str:
+    """Return the text of the tokens of a file, a blank between sentences, ``between`` paragraphs."""
+    paragraphs = read_paragraphs(conllu)
+    return between.join(text_of(token for sentence in one for token in sentence) for one in paragraphs)
+
+
 def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
     """Return F1 in percent on a test part from text; from gold words for LAS_gold_words* and _HARD. LAS ignores subtypes.
 
     Words per second are of whole processes on one thread, in CPU time, from text. A kind of sentences of which there are few
-    has None.
+    has None. WRITTEN has scores by the names of _WRITTEN.
     """
-    raw, parsed, gold = place / "raw.txt", place / "parsed.conllu", place / "gold.conllu"
-    paragraphs = [text_of(token for sentence in one for token in sentence) for one in read_paragraphs(test)]
-    raw.write_text("\n\n".join(paragraphs), encoding="utf-8", newline="\n")
+    raw, gold = place / "raw.txt", place / "gold.conllu"
+    raw.write_text(raw_text(test), encoding="utf-8", newline="\n")
 
     def scores(file: Path, read: Path, *options: str) -> dict[str, float]:
-        _run("parse", str(model), str(read), "-o", str(parsed), *options)
-        return {key: round(score.f1, 2) for key, score in evaluate_files(file, parsed).items()}
+        return _scores(model, file, read, place, *options)
 
     scores(test, raw, "--text")  # compiles what is not compiled yet
     before = _cpu_seconds()
     text = scores(test, raw, "--text")
     seconds = _cpu_seconds() - before
     sentences = [sentence for sentence in read_sentences(test) if len(sentence)]
-    found: dict[str, Any] = {key: text[score] for key, score in _FROM_TEXT.items()}
+    found: dict[str, Any] = _from_text(text)
     found["words_per_second"] = round(sum(map(len, sentences)) / seconds)
     found["LAS_reranked"] = scores(test, raw, "--text", *_BEAM)["las_universal"]
-    tags = ("--tags", "overwrite")
-    found["LAS_gold_words"] = scores(test, test, *tags)["las_universal"]
-    found["LAS_gold_words_reranked"] = scores(test, test, *tags, *_BEAM)["las_universal"]
+    found["LAS_gold_words"] = scores(test, test, *_OVERWRITE)["las_universal"]
+    found["LAS_gold_words_reranked"] = scores(test, test, *_OVERWRITE, *_BEAM)["las_universal"]
     for key, some in _HARD.items():
         hard = [lines for sentence in sentences if (lines := some(sentence))]
         gold.write_text("".join(chain.from_iterable(hard)), encoding="utf-8", newline="\n")
-        found[f"LAS_{key}"] = scores(gold, gold, *tags)["las_universal"] if len(hard) >= _FEWEST else None
+        found[f"LAS_{key}"] = scores(gold, gold, *_OVERWRITE)["las_universal"] if len(hard) >= _FEWEST else None
+    found[WRITTEN] = {}
+    for name, (change, between) in _WRITTEN.items():
+        write_changed(test, gold, change)
+        raw.write_text(raw_text(gold, between), encoding="utf-8", newline="\n")
+        found[WRITTEN][name] = _from_text(scores(gold, raw, "--text"), _AS_WRITTEN)
     return found
+
+
+def measure_other(model: Path, test: Path, place: Path) -> dict[str, Any]:
+    """Return F1 in percent on the test part of another treebank, as measure() does, and its words.
+
+    Where the treebank says how its words are written, the text is measured as well. What it does not annotate is None.
+    """
+    scores = _scores(model, test, test, place, *_OVERWRITE)
+    found: dict[str, Any] = {"words": sum(map(len, read_sentences(test)))}
+    found |= {f"{key}_gold_words": scores.get(_FROM_TEXT[key]) for key in ("LAS", "UPOS", "lemmas")}
+    text = dict.fromkeys(_AS_WRITTEN)
+    if is_running_text(test):
+        raw = place / "raw.txt"
+        raw.write_text(raw_text(test), encoding="utf-8", newline="\n")
+        text = _from_text(_scores(model, test, raw, place, "--text"), _AS_WRITTEN)
+    return found | text
+
+
+def is_running_text(conllu: Path) -> bool:
+    """Return whether a file says how its words are written: some have no blank after them."""
+    sentences = chain.from_iterable(read_paragraphs(conllu))
+    return any(not token.space_after for sentence in sentences for token in sentence[:-1])
+
+
+def write_changed(conllu: Path, target: Path, change: FormChange) -> None:
+    """Write a file with its words and tokens changed."""
+    lines = (line for sentence in read_sentences(conllu) for line in changed_lines(sentence, change))
+    target.write_text("".join(lines), encoding="utf-8", newline="\n")
+
+
+def _scores(model: Path, gold: Path, read: Path, place: Path, *options: str) -> dict[str, float]:
+    """Return F1 in percent by score of parser.evaluation, of a file as a model parses it; without what ``gold`` lacks."""
+    parsed = place / "parsed.conllu"
+    _run("parse", str(model), str(read), "-o", str(parsed), *options)
+    return {key: round(score.f1, 2) for key, score in evaluate_files(gold, parsed).items() if score.has_gold}
+
+
+def _from_text(scores: dict[str, float], keys: Iterable[str] = _FROM_TEXT) -> dict[str, float | None]:
+    return {key: scores.get(_FROM_TEXT[key]) for key in keys}
 
 
 def _if(chosen: Callable[[RawSentence], bool]) -> Callable[[RawSentence], list[str]]:
     return lambda sentence: sentence.lines if chosen(sentence) else []
 
 
-def _in_lower_case(sentence: RawSentence) -> list[str]:
-    rows = [line.split("\t") for line in sentence.lines]
-    return ["\t".join([*row[:FORM], row[FORM].lower(), *row[FORM + 1 :]]) if len(row) > FORM else row[0] for row in rows]
-
-
 # Hard sentences, by the name of the kind: functions from a sentence to the lines to parse, if any.
 _HARD: dict[str, Callable[[RawSentence], list[str]]] = {
     "questions": _if(lambda sentence: any({*form} & {*"?\u055e\uff1f"} for form in sentence.column(FORM))),
     "long": _if(lambda sentence: len(sentence) > _LONG),
-    "lower_case": _in_lower_case,
+    "lower_case": lambda sentence: changed_lines(sentence, in_lower_case),
 }
+
+
+# How a sentence names what is not "in" something.
+_INTRODUCED = {"typographic quotes": "with typographic quotes", "a paragraph a line": "with a paragraph a line"}
 
 
 def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: str) -> None:
@@ -200,15 +306,22 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: s
         "LAS_lower_case": "lower case",
     }
     of_hard = ", ".join(f"{what} {measured[key]:.2f}" for key, what in hard.items() if measured[key] is not None)
-    splitting = f"Text is split by UDPipe 1's tokenizer. {wanted.limit}".rstrip()
+    written = ", ".join(
+        f"{scores['LAS']:.2f} ({scores['LAS'] - measured['LAS']:+.2f}) {_INTRODUCED.get(name, f'in {name}')}"
+        for name, scores in measured[WRITTEN].items()
+    )
+    others = "".join(
+        f"\nOn {name} ({of['kind']}): {of['LAS_gold_words']:.2f} with the gold words." for name, of in measured[OTHERS].items()
+    )
     text = card.read_text(encoding="utf-8")
     text += f"""
 ## Licence and limits
 
-The model is derived from {source}, and is passed on under {wanted.licence}. {splitting}
+The model is derived from {source}, and is passed on under {wanted.licence}.{wanted.limit and f" {wanted.limit}"}
 
 LAS (official) on the test part: {measured["LAS"]:.2f} from text, {measured["LAS_gold_words"]:.2f} with the gold words.
 With these: {of_hard}.
+From text that is written in another way: {written}.{others}
 """
     with replacing(card) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -245,25 +358,66 @@ _COLUMNS = {
     "reranked ": "LAS_gold_words_reranked",
 }
 _LIMITS = {"long sentences": "LAS_long", "questions": "LAS_questions", "lower case": "LAS_lower_case"}
+_OF_OTHERS = {
+    "LAS, gold words": "LAS_gold_words",
+    "UPOS, gold words": "UPOS_gold_words",
+    "LAS": "LAS",
+    "lemmas": "lemmas",
+    "F1 of words": "words_f1",
+    "sentences": "sentences_f1",
+}
+_NONE = "\u2013"
+
+# The cells of a line, from what the index says of a model.
+_Cells = Callable[[dict[str, Any]], Iterable[str]]
 
 
 def tables(index: dict[str, dict[str, Any]]) -> str:
     """The tables of docs/models.md."""
 
-    def table(head: Sequence[str], row: Callable[[dict[str, Any]], Iterable[str]]) -> list[str]:
-        rows = [f"| `{name}` | {' | '.join(row(of))} |" for name, of in index.items()]
+    def table(head: Sequence[str], row: _Cells, named: Iterable[tuple[str, dict[str, Any]]] = ()) -> list[str]:
+        rows = [f"| `{name}` | {' | '.join(row(of))} |" for name, of in named or index.items()]
         return [f"| name | {' | '.join(head)} |", f"|---|{'---|' * len(head)}", *rows, ""]
 
     def about(of: dict[str, Any]) -> Iterable[str]:
         yield from (of["language"], of["treebank"], of["licence"], f"`{of['recipe']}`", f"{of['words']:,}")
         yield from (f"{of['bytes'] / 1e6:.1f}", f"{of['words_per_second']:,}", f"{of['training_seconds'] / 60:.0f}")
 
-    def percent(keys: Iterable[str]) -> Callable[[dict[str, Any]], Iterable[str]]:
-        return lambda of: ("\u2013" if of[key] is None else f"{of[key]:.2f}" for key in keys)
+    def percent(keys: Iterable[str]) -> _Cells:
+        return lambda of: (_percent(of.get(key)) for key in keys)
+
+    def written(*keys: str) -> _Cells:
+        """The scores of the text as it is, then those of the ways to write it, which packs of before lack."""
+
+        def row(of: dict[str, Any]) -> Iterable[str]:
+            for scores in (of, *(of.get(WRITTEN, {}).get(way, {}) for way in _WRITTEN)):
+                yield " / ".join(_percent(scores[key]) for key in keys) if scores else _NONE
+
+        return row
+
+    def other(of: dict[str, Any]) -> Iterable[str]:
+        yield from (of["treebank"], of["kind"], f"{of['words']:,}", *percent(_OF_OTHERS.values())(of))
 
     head = ("language", "treebank", "licence", "recipe", "training words", "MB", "words/s", "CPU minutes of training")
-    lines = [*table(head, about), *table([*_COLUMNS], percent(_COLUMNS.values()))]
-    return "\n".join([*lines, *table(["LAS, gold words", *_LIMITS], percent(["LAS_gold_words", *_LIMITS.values()]))])
+    ways = ("as it is", *_WRITTEN)
+    others = [(name, {"treebank": own, **of}) for name, made in index.items() for own, of in made.get(OTHERS, {}).items()]
+    lines = [
+        *table(head, about),
+        *table([*_COLUMNS], percent(_COLUMNS.values())),
+        *table(["LAS, gold words", *_LIMITS], percent(["LAS_gold_words", *_LIMITS.values()])),
+        *("LAS from text that is written in other ways:", ""),
+        *table(ways, written("LAS")),
+        *("Words / sentences / lemmas from the same text:", ""),
+        *table(ways, written("words_f1", "sentences_f1", "lemmas")),
+    ]
+    if others:
+        lines += ["Treebanks of other kinds, of which nothing was trained on:", ""]
+        lines += table(("treebank", "kind", "words", *_OF_OTHERS), other, others)
+    return "\n".join(lines)
+
+
+def _percent(score: float | None) -> str:
+    return _NONE if score is None else f"{score:.2f}"
 
 
 def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:

@@ -1,6 +1,5 @@
 """Studies of what the paper leaves open, parsers of text and of lattices: they compose, and share trainings rightly."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,10 @@ from experiments import choices, lattices, text
 from experiments.choices import _FIRST_PASS, OpenChoices, Study
 from experiments.command import settings_of
 from experiments.trainings import Training, is_gone
+from oracles.errors import OptimalStepError
 from parser.data.treebank import read_treebank
 from parser.lattices import read_lattices
+from parser.model_folder import TOKENIZER
 from parser.settings.plan import plan
 from tests.forked import works
 from tests.toy import CONFIGS, ROOT, TINY
@@ -104,27 +105,38 @@ def test_raw_text_is_that_of_the_comments(tmp_path):
 
 
 def test_systems_that_share_a_training_are_one_job():
-    systems = ["text", "text, beam 8", "characters", text.UDPIPE]
+    systems = ["text", "text, beam 8", "characters"]
     wanted = settings_of(text.Text, "text", [f"systems={systems}", "languages=[sample]", "seeds=2"])
     assert wanted.beams.keys() <= wanted.all_systems.keys()
     cells = {cell.key: cell for cell in text.cells(wanted)}
-    assert len(cells) == 3 * 2 + 1  # UDPipe has one seed
+    assert len(cells) == 3 * 2
     groups = {key: cell.group for key, cell in cells.items()}
     assert groups["text", "sample", "1"] == groups["text, beam 8", "sample", "1"]
-    assert len(set(groups.values())) == 2 * 2 + 1
+    assert len(set(groups.values())) == 2 * 2
     assert cells["text, beam 8", "sample", "1"].settings == "recipe=text beam.size=8"
 
 
+@pytest.mark.parametrize(("system", "instead"), text.GONE.items())
+def test_systems_with_the_tokenizer_of_udpipe_are_refused_by_name(system, instead):
+    wanted = settings_of(text.Text, "text", ["languages=[sample]"])
+    wanted.systems = ["text", system]
+    with pytest.raises(OptimalStepError, match=rf"{system}.*c2a89270.*{instead}"):
+        text.cells(wanted)
+
+
 def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target, sentences: target.write_text(f"{target.exists()}"))
-    segmenters = []
-    monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, folder, seed: segmenters.append(folder))
-    monkeypatch.setattr(text, "Tokenizer", Path)
+    def train_into(training, folder, seed):
+        folder.mkdir(exist_ok=True)
+        (folder / TOKENIZER).write_text(f"{(folder / TOKENIZER).exists()} {training.treebank} {seed}")
+
+    monkeypatch.setattr(text, "train_into", train_into)
     training = settings_of(text.Text, "text").training("text", "hu", 1)
-    path = text.tokenizer_of(training, tmp_path)
-    assert path.read_text() == text.tokenizer_of(training, tmp_path).read_text() == "False"
-    assert text.tokenizer_of(training, tmp_path, fresh=True).read_text() == "True"
-    assert segmenters == [path.parent, path.parent]
+    folder = text.tokenizer_of(training, tmp_path)
+    assert (folder / TOKENIZER).read_text() == "False hu 1"
+    assert text.tokenizer_of(training, tmp_path) == folder
+    assert (folder / TOKENIZER).read_text() == "False hu 1"
+    text.tokenizer_of(training, tmp_path, fresh=True)
+    assert (folder / TOKENIZER).read_text() == "True hu 1"
 
 
 def of_lattices(*overrides: str) -> lattices.LatticeExperiment:

@@ -18,6 +18,7 @@ from experiments import choices, command, comparison, engine, figure8, figure9, 
 from experiments.command import settings_of, with_quotes
 from experiments.trainings import Training
 from oracles.errors import OptimalStepError
+from parser.data import treebank
 from parser.settings.overrides import training_settings
 from tests.toy import ROOT
 
@@ -179,7 +180,12 @@ def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
         raise OptimalStepError("understood")
 
     _, file, *arguments = shlex.split(line, comments=True)
+
+    def stop_reading(_: Path) -> None:
+        raise OptimalStepError("understood")
+
     monkeypatch.setattr(command, "settings_of", stop)
+    monkeypatch.setattr(treebank, "read_treebank", stop_reading)  # of a command line without settings, what is read first
     monkeypatch.setattr(sys, "argv", [file, *arguments])
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     with pytest.raises(SystemExit, match=r"^error: understood$"):

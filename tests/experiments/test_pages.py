@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments import compression, speed
+from experiments import compression, speed, text
 from experiments.command import settings_of
 from experiments.tables import read_rows
 from experiments.trainings import GONE, Training, is_gone
@@ -41,8 +41,9 @@ DRAWN = [
     ("figure9", ["+models={hu: RUN_FOLDER/model}"]),
 ]
 
-# Systems of rows whose settings are no more (measured at 1d239c4 or before; exact search at f3f2ff4a or before).
-GONE_SYSTEMS = ("accurate, early", "accurate, perceptron", "accurate, risk", "arc_hybrid, bilstm, exact")
+# Systems of rows whose settings are no more (measured at 1d239c4 or before; exact search at f3f2ff4a or before; UDPipe's
+# tokenizer at c2a89270 or before).
+GONE_SYSTEMS = ("accurate, early", "accurate, perceptron", "accurate, risk", "arc_hybrid, bilstm, exact", *text.GONE)
 
 
 # A number of a page where the row, rounded to six digits, lies halfway to the next.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from parser import transitions
+from parser.data.changed_text import is_final_mark, other_quotes, without_final_mark
 from parser.data.parts.characters import Characters
 from parser.data.treebank import Sentence, Treebank
 from parser.data.vocabularies import Vocabularies
@@ -15,7 +16,7 @@ from parser.data.vocabulary import Vocabulary
 from parser.network_spec import PretrainedSpec
 from parser.settings.groups import CHANGES, TrainingTrees
 from parser.training.examples import augmentation
-from parser.training.examples.augmentation import Augmentation, curly, is_final_mark, without_final_mark
+from parser.training.examples.augmentation import Augmentation
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import TrainingSentences, batched_computations
 from parser.training.passes.classifier_passes import TrainedClassifier
@@ -73,8 +74,8 @@ def test_marks_and_quotes():
     assert [is_final_mark(form) for form in (".", "...", "\u2026", "?!", "\u3002", "a.", '"', "'", "", "-", "@")] == [
         True
     ] * 5 + [False] * 6
-    assert curly(['"', "don't", '"', '""', "a"]) == ["\u201c", "don\u2019t", "\u201d", "\u201c\u201d", "a"]
-    assert curly(["\u201c", "don\u2019t", '"']) == ['"', "don't", '"']  # what has typographic ones gets those of ASCII
+    assert other_quotes(['"', "don't", '"', '""', "a"]) == ["\u201c", "don\u2019t", "\u201d", "\u201c\u201d", "a"]
+    assert other_quotes(["\u201c", "don\u2019t", '"']) == ['"', "don't", '"']  # what has typographic ones gets those of ASCII
 
 
 def test_a_sentence_loses_its_mark_only_if_a_tree_stays():
@@ -112,7 +113,7 @@ def test_an_epoch_has_all_sentences_and_changed_copies_of_some(name, change):
             assert (values_of(found, number) == values_of(data, number)).all()
             assert data.trees[number] == data.trees[40 + number] == one.heads
             if number in copied:
-                forms = curly(one.forms) if change is None else [change(form) for form in one.forms]
+                forms = other_quotes(one.forms) if change is None else [change(form) for form in one.forms]
                 other = VOCABULARIES.encode([replace(one, forms=forms)]).values
                 assert (values_of(found, 40 + number) == other).all()
         assert found.trees is data.trees

@@ -10,58 +10,21 @@ an epoch learns from.
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from parser.conllu.checks import UNKNOWN_HEAD
+from parser.data.changed_text import FormChange, in_capitals, in_lower_case, other_quotes, without_final_mark
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import Vocabularies
 from parser.training.examples.examples import TrainingSentences
 
-_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d\u201e", '\'\'"""')
-_NO_MARKS = "'\"@#%&*/\\"
-
-
-def curly(forms: list[str]) -> list[str]:
-    """Return forms with typographic quotes and apostrophes; with those of ASCII if they have typographic ones.
-
-    Double quotes open and close in turn; a single quote is an apostrophe.
-    """
-    straight = [form.translate(_STRAIGHT) for form in forms]
-    if straight != forms:
-        return straight
-    found, is_open = [], False
-    for form in forms:
-        made = form.replace("'", "\u2019")
-        while '"' in made:
-            made = made.replace('"', "\u201d" if is_open else "\u201c", 1)
-            is_open = not is_open
-        found.append(made)
-    return found
-
-
-_CHANGES: dict[str, Callable[[list[str]], list[str]]] = {
-    "capitals": lambda forms: [form.upper() for form in forms],
-    "lower": lambda forms: [form.lower() for form in forms],
-    "quotes": curly,
+_CHANGES: dict[str, FormChange] = {
+    "capitals": in_capitals,
+    "lower": in_lower_case,
+    "quotes": other_quotes,
 }
-
-
-def is_final_mark(form: str) -> bool:
-    """Return whether a form is a mark that ends sentences, such as a period or a question mark."""
-    return form != "" and all(unicodedata.category(one) == "Po" and one not in _NO_MARKS for one in form)
-
-
-def without_final_mark(sentence: Sentence) -> Sentence | None:
-    """Return a sentence without its final mark; None if it has none, or would be no tree without it."""
-    n = len(sentence)
-    if n < 2 or sentence.heads[-1] in (0, UNKNOWN_HEAD) or n in sentence.heads or not is_final_mark(sentence.forms[-1]):
-        return None
-    names = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "lengths")
-    return replace(sentence, **{name: values[:-1] for name in names if (values := getattr(sentence, name)) is not None})
 
 
 def copies_of(sentences: Sequence[Sentence], shares: Mapping[str, float]) -> tuple[list[Sentence], list[Sentence]]:
