@@ -64,9 +64,16 @@ _VALUES = {
     "system": {"nivreeager": "arc_eager", "nivrestandard": "arc_standard", "covnonproj": "covington", "stacklazy": "swap"},
     "oracle": {"static_lazy": "swap_lazy", "static_eager": "swap_eager"},
     "beam": {"greedy": "none", "true": "local", "false": "none"},
-    "tokenizer": {"true": "characters", "false": "none", "udpipe": "characters"},
+    "tokenizer": {"true": "characters", "false": "none"},
     "treebank": {"toy": "sample", "example": "sample"},
     "optimizer.name": {"adamw": "adam", "momentum": "sgd"},
+}
+
+# What is no longer there, a setting or KEY=VALUE: what to type instead.
+_LEFT = {
+    "tokenizer=udpipe": "UDPipe's tokenizer is no longer trained; tokenizer=characters trains ours, in seconds",
+    "tokenizer.epochs": "it was of UDPipe's tokenizer; leave it out, and choose tokenizer=characters",
+    "tokenizer.name": "leave it out, and choose tokenizer=characters or tokenizer=none",
 }
 
 # By dictionary: the names that its entries may have.
@@ -80,6 +87,8 @@ def meant_setting(name: str, given: Sequence[str] = ()) -> str:
         name: with dots, or only the last part.
         given: the overrides, KEY=VALUE; settings that they make possible come first.
     """
+    if name in _LEFT:
+        return f" ({_LEFT[name]})"
     chosen = {word.lstrip("+") for word in given}
     found = nearest_settings(name)
     at_hand = [key for key in found if _is_at_hand(key, chosen)]
@@ -127,6 +136,8 @@ def _by_last(names: Iterable[str]) -> dict[str, list[str]]:
 
 def meant_value(key: str, value: str, known: Iterable[str]) -> str:
     """Return the hint for an error about an unknown value of a setting; nothing, if no known value is near."""
+    if (left := _LEFT.get(f"{key}={value}")) is not None:
+        return f" ({left})"
     return did_you_mean(value, known, treebank_words() if key == "treebank" else _VALUES.get(key, {}))
 
 

@@ -120,6 +120,7 @@ class PreparedText:
 
     @classmethod
     def of(cls, text: LearningText) -> PreparedText:
+        """Return a text as kernels read it."""
         characters = characters_of(text.text)
         return cls(characters, text.tokens(characters), np.array(text.ends, bool), np.array(text.folds, np.int64))
 
