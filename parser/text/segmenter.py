@@ -92,17 +92,19 @@ class SegmenterSpec(Spec):
     hidden: int = field(default=150, metadata=between(1, 65_536, "the number of units of a layer"))
     dropout: float = field(default=0.4, metadata=between(0, 1, "a share of numbers", below=True))
 
-    @property
-    def classifier(self) -> ClassifierSpec:
-        """The spec of a classifier with this encoder; only the encoder is used."""
-        sizes = {name: self.form if name == "lower" else self.affix for name in ATTRIBUTES}
+    def classifier(self, attributes: Iterable[str]) -> ClassifierSpec:
+        """Return the spec of a classifier with this encoder, of which only the encoder is used."""
+        sizes = {name: self.form if name == "lower" else self.affix for name in attributes}
         embeddings = {name: Embedding(size, trained=True) for name, size in sizes.items()}
         lstms = BiLSTMSpec(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
         return ClassifierSpec(1, "relu", 0.0, 0.0, 0.0, embeddings, lstms)
 
     def shapes(self, vocabularies: dict[str, Vocabulary]) -> Shapes:
         """Return the shapes of the parameters of a SegmenterNetwork with these vocabularies."""
-        encoder = {"reserved": (N_RESERVED, 2 * self.hidden), **encoder_shapes(self.classifier, Vocabularies(vocabularies))}
+        encoder = {
+            "reserved": (N_RESERVED, 2 * self.hidden),
+            **encoder_shapes(self.classifier(vocabularies), Vocabularies(vocabularies)),
+        }
         return prefixed("encoder.", encoder) | {"output.weight": (1, 2 * self.hidden), "output.bias": (1,)}
 
 
@@ -122,7 +124,8 @@ class Segmenter:
         self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
         weights = under("encoder.", tensors)
         self._encoder, self._int8_encoder = (
-            FrozenEncoder(spec.classifier, Vocabularies(vocabularies), weights, int8=int8) for int8 in (False, True)
+            FrozenEncoder(spec.classifier(vocabularies), Vocabularies(vocabularies), weights, int8=int8)
+            for int8 in (False, True)
         )
 
     @classmethod
@@ -137,7 +140,9 @@ class Segmenter:
             spec = SegmenterSpec.read(settings["shape"], n_numbers(header), "shape")
             if not 0 <= (threshold := float(settings["threshold"])) <= 1:
                 raise OptimalStepError(f"the threshold {threshold} is not a probability")
-            vocabularies = {name: Vocabulary(settings["vocabularies"][name]) for name in ATTRIBUTES}
+            symbols = settings["vocabularies"]
+            names = [name for name in ATTRIBUTES if name != "line" or name in symbols]  # older ones do not read lines
+            vocabularies = {name: Vocabulary(symbols[name]) for name in names}
             check_tensors(header, spec.shapes(vocabularies))
         return cls(read_tensors(folder, TENSORS), spec, vocabularies, threshold)
 
@@ -183,7 +188,7 @@ class Segmenter:
         output = encoder.arithmetic.matrix(self.tensors["output.weight"], self.tensors["output.bias"])
         parts = [values[number][:, max(start - _AROUND, 0) : end + _AROUND] for number, start, end in windows]
         offsets = np.cumsum([0, *(part.shape[1] for part in parts)])
-        read = Sentences(np.concatenate([np.zeros((len(ATTRIBUTES), 0), np.int32), *parts], axis=1), offsets)
+        read = Sentences(np.concatenate([np.zeros((len(self.vocabularies), 0), np.int32), *parts], axis=1), offsets)
         for first, last in read.spans(batch_sizes.TOKENS_PER_SEGMENTING):
             some = read.span(first, last)
             scores = output(encoder.encode(some))[:, 0]
@@ -204,8 +209,8 @@ def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.
     forms = Spelling(lambda: vocabularies["lower"].symbols)(given := [token.form for token in tokens])
     if forms is not given:
         tokens = [replace(token, form=form) for token, form in zip(tokens, forms, strict=True)]
-    rows = [vocabularies[name].encode(map(value, tokens)) for name, value in ATTRIBUTES.items()]
-    return np.array(rows, np.int32).reshape(len(ATTRIBUTES), len(tokens))
+    rows = [vocabulary.encode(map(ATTRIBUTES[name], tokens)) for name, vocabulary in vocabularies.items()]
+    return np.array(rows, np.int32).reshape(len(vocabularies), len(tokens))
 
 
 def sentences(tokens: Sequence[Token], ends: np.ndarray) -> list[list[Token]]:

@@ -199,7 +199,9 @@ class SegmenterNetwork(nn.Module):
 
     def __init__(self, spec: SegmenterSpec, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()
-        self.encoder = BiLSTM(spec.classifier, Vocabularies(vocabularies), Embeddings({}, {}), input_dropout=spec.dropout)
+        self.encoder = BiLSTM(
+            spec.classifier(vocabularies), Vocabularies(vocabularies), Embeddings({}, {}), input_dropout=spec.dropout
+        )
         self.encoder.initialize()
         for vectors in self.encoder.inputs.vectors.values():  # longer than in a parser; with shorter ones it learns less on got
             nn.init.normal_(vectors)
