@@ -28,15 +28,14 @@ from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.evaluation import evaluate_files
 from parser.model.loading import load
-from parser.model_folder import UDPIPE_TOKENIZER
 from parser.settings.plan import plan
 from parser.storage import replacing
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import Tokenizer, segmenter_beside
-from parser.text.udpipe import train_tokenizer
+from parser.text.tokenizer import segmenter_beside
 from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
+TOKENIZER = "tokenizer.udpipe"
 
 # The score in each column of a row, on words and from text.
 _METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats", "lemmas": "lemmas"}
@@ -98,12 +97,13 @@ def prepare(wanted: Text, missing: list[Cell]) -> list[Job[Any]]:
 
 def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
     """Return the tokenizer of a treebank; if there is none yet, or ``fresh``, train it and the segmenter beside it."""
-    path = runs / training.treebank / UDPIPE_TOKENIZER
+    path = runs / training.treebank / TOKENIZER
     if fresh or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         settings = training.settings()
-        train_tokenizer(plan(settings).files.train.paths, settings.treebank.dev, path, sentences=False)
-        train_segmenter(plan(settings).files.train.paths, settings.treebank.dev, Tokenizer(path), path.parent, seed=1)
+        train, dev = plan(settings).files.train.paths, settings.treebank.dev
+        udpipe.train_tokenizer(train, dev, path, sentences=False)
+        train_segmenter(train, dev, udpipe.UdpipeTokenizer(path), path.parent, seed=1)
     return path
 
 
@@ -121,7 +121,7 @@ def raw_text(path: str | Path) -> str:
 def tokenized(training: Training, runs: Path, segmenter: bool = False) -> bytes:
     """Return CoNLL-U of the raw text of the test part, with sentences of UDPipe or of our segmenter."""
     path = tokenizer_of(training, runs)
-    tokenizer = Tokenizer(path, segmenter_beside(path) if segmenter else None)
+    tokenizer = udpipe.UdpipeTokenizer(path, segmenter_beside(path) if segmenter else None)
     return b"".join(tokenizer.conllu(io.BytesIO(raw_text(training.part("test")).encode())))
 
 

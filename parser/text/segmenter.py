@@ -1,7 +1,7 @@
 """Finds where sentences end, by a bidirectional LSTM over the tokens of a paragraph.
 
-UDPipe's tokenizer finds tokens and sentences from characters. Where punctuation does not separate sentences (Gothic, Old Church
-Slavonic), the words at their beginnings and ends do. So the tokens are UDPipe's, and for each token this network predicts the
+The tokenizer finds tokens and sentences from characters. Where punctuation does not separate sentences (Gothic, Old Church
+Slavonic), the words at their beginnings and ends do. So for each of the tokenizer's tokens, this network predicts the
 probability that it ends a sentence, from its form, affixes and shape, and from the tokens around it. The network reads windows
 and decides their middle, so that time and memory are linear in the length of a paragraph. It multiplies in 8 bits, which takes
 half the time, and reads the few uncertain tokens again in single precision.

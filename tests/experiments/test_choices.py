@@ -116,10 +116,12 @@ def test_systems_that_share_a_training_are_one_job():
 
 
 def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target, sentences: target.write_text(f"{target.exists()}"))
+    monkeypatch.setattr(
+        text.udpipe, "train_tokenizer", lambda train, dev, target, sentences: target.write_text(f"{target.exists()}")
+    )
     segmenters = []
     monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, folder, seed: segmenters.append(folder))
-    monkeypatch.setattr(text, "Tokenizer", Path)
+    monkeypatch.setattr(text.udpipe, "UdpipeTokenizer", Path)
     training = settings_of(text.Text, "text").training("text", "hu", 1)
     path = text.tokenizer_of(training, tmp_path)
     assert path.read_text() == text.tokenizer_of(training, tmp_path).read_text() == "False"

@@ -13,7 +13,7 @@ from parser import batch_sizes
 from parser.data.vocabulary import Vocabulary
 from parser.evaluation import evaluate_files
 from parser.inference.encoder import FrozenEncoder
-from parser.model_folder import UDPIPE_TOKENIZER, ModelError
+from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.segmenter_training import (
@@ -25,10 +25,10 @@ from parser.text.segmenter_training import (
     sentence_f1,
     train_segmenter,
 )
-from parser.text.tokenizer import SpaceTokenizer, Tokenizer, model_tokenizer
+from parser.text.tokenizer import CharacterSplitter, SpaceTokenizer, model_tokenizer, tokenizer_file
 from parser.text.tokens import Token, text_of
 from tests.forgery import change, set_at
-from tests.text import fake_udpipe
+from tests.text.tiny_tokenizer import save_tiny_tokenizer, tiny_tokenizer
 
 SHAPE = SegmenterSpec(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
 # "c" ends a sentence of two or three tokens; nothing else tells.
@@ -151,9 +151,8 @@ def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned, monkeypat
         Segmenter.load(tmp_path)
 
 
-def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, monkeypatch, learned):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
+def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, learned):
+    save_tiny_tokenizer(tmp_path)
     text = "a b c b. c a a c\n\nb b c a c"
     without = model_tokenizer(tmp_path)
     learned.save(tmp_path)
@@ -166,9 +165,9 @@ def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, monkeypatch, le
     texts = [f"# text = {text_of(sentence)}" for paragraph in expected for sentence in paragraph]
     assert [line for line in conllu.splitlines() if line.startswith("# text")] == texts
     assert conllu.count("# newpar") == 2
-    assert len(Tokenizer(tmp_path / UDPIPE_TOKENIZER, learned).tokenize("b c b c")) == 2  # which may be given one
-    # A file that is named comes with UDPipe's sentences, and lines are sentences where they are said to be.
-    assert model_tokenizer(tmp_path, tmp_path / UDPIPE_TOKENIZER).tokenize(text) == without.tokenize(text)
+    assert len(CharacterSplitter(tiny_tokenizer(), learned).tokenize("b c b c")) == 2  # which may be given one
+    # A file that is named comes with its own sentences, and lines are sentences where they are said to be.
+    assert model_tokenizer(tmp_path, tmp_path / TOKENIZER).tokenize(text) == without.tokenize(text)
     (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), presegmented=True)
     assert presegmented.count(b"# text") == 1
 
@@ -182,30 +181,29 @@ def test_it_finds_the_sentences_of_words_at_spaces(tmp_path, learned):
     assert "".join(token.form for sentence in spaces.tokenize("a b\n" * 40_000) for token in sentence) == "ab" * 40_000
 
 
-def test_it_is_not_written_if_udpipe_has_better_sentences_of_dev(tmp_path, monkeypatch):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
+def test_it_is_not_written_if_the_tokenizer_has_better_sentences_of_dev(tmp_path, monkeypatch):
+    save_tiny_tokenizer(tmp_path)
     gold = tmp_path / "gold.conllu"
     gold.write_text(conllu_of(GOLD))
-    compared = train_segmenter([gold], gold, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK)
+    compared = train_segmenter([gold], gold, tokenizer_file(tmp_path), tmp_path, 1, QUICK)
     assert compared["segmenter"] > 90 > compared["tokenizer"]
     assert json.loads((tmp_path / "segmenter.json").read_text())["dev_sentence_f1"]["segmenter"] == compared["segmenter"]
     (tmp_path / "segmenter.json").unlink()
-    whole = tmp_path / "whole.conllu"  # each paragraph is a sentence, as UDPipe says, though there is a "c" within
+    whole = tmp_path / "whole.conllu"  # each paragraph is a sentence, as the tokenizer says, though there is a "c" within
     whole.write_text(conllu_of([[words(GOLD)[i] + words(GOLD)[i + 1]] for i in range(3)]))
-    compared = train_segmenter([gold], whole, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK)
+    compared = train_segmenter([gold], whole, tokenizer_file(tmp_path), tmp_path, 1, QUICK)
     assert compared["segmenter"] < compared["tokenizer"] == 100
     assert not (tmp_path / "segmenter.json").exists()
-    found = Tokenizer(tmp_path / UDPIPE_TOKENIZER).tokenize
+    found = tokenizer_file(tmp_path).tokenize
     with monkeypatch.context() as patched:  # a little better is enough
         theirs = [found(text_of(token for sentence in paragraph for token in sentence)) for paragraph in read_paragraphs(gold)]
         patched.setattr(
             "parser.text.segmenter_training.sentence_f1", lambda _, sentences: 90.1 if sentences == theirs else 90.0
         )
-        compared = train_segmenter([gold], gold, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK)
+        compared = train_segmenter([gold], gold, tokenizer_file(tmp_path), tmp_path, 1, QUICK)
     assert compared == {"tokenizer": 90.1, "segmenter": 90.0}
     assert not (tmp_path / "segmenter.json").exists()
-    assert train_segmenter([gold], None, Tokenizer(tmp_path / UDPIPE_TOKENIZER), tmp_path, 1, QUICK) is None
+    assert train_segmenter([gold], None, tokenizer_file(tmp_path), tmp_path, 1, QUICK) is None
     assert (tmp_path / "segmenter.json").exists()
 
 

@@ -13,13 +13,30 @@ from typing import Any
 import pytest
 
 from parser.text import udpipe
-from parser.text.udpipe import UdpipeError, tokenizer_in_training, train_tokenizer
+from parser.text.tokens import Token, conllu_lines
+from parser.text.udpipe import OPTIONS, UdpipeError, tokenizer_in_training, train_tokenizer
 from parser.training import run as training_run
-from tests.text.tiny_tokenizer import TINY, tiny_text, train_tiny_tokenizer
+from tests.text.tiny_tokenizer import SENTENCES
 from tests.toy import sentence, write_conllu
 from tests.training.small_runs import run_alone
 
 pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
+
+TINY = OPTIONS | {"epochs": 1, "batch_size": 20}
+
+
+def tiny_text() -> str:
+    text = ""
+    for words in SENTENCES * 20:
+        tokens = [Token(form, (form,), space_after=form != words[-2]) for form in words]
+        text += "\n".join([*conllu_lines(tokens), "", ""])
+    return text
+
+
+def train_tiny_tokenizer(target: Path) -> None:
+    learned = target.with_suffix(".conllu")
+    learned.write_text(tiny_text())
+    train_tokenizer([learned], None, target, TINY)
 
 
 def train_tokenizer_apart(*arguments: Any) -> None:
