@@ -28,7 +28,7 @@ from parser.network_spec import ClassifierSpec, check_type
 from parser.storage import replacing
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
-# The parts that parser/text reads: a tokenizer, ours or UDPipe's, and a segmenter.
+# The parts that parser/text reads: a tokenizer and a segmenter. Folders of before may have a tokenizer of UDPipe 1.
 TOKENIZER, TOKENIZER_TENSORS, UDPIPE_TOKENIZER = "tokenizer.json", "tokenizer.safetensors", "tokenizer.udpipe"
 SEGMENTER, SEGMENTER_TENSORS = "segmenter.json", "segmenter.safetensors"
 # All files of these parts: what turns text into words and sentences.
@@ -104,8 +104,8 @@ def find_model(folder: Path) -> Path:
 
 
 def has_tokenizer(folder: Path) -> bool:
-    """Return whether a model's folder has a tokenizer, ours or UDPipe's."""
-    return any((folder / name).is_file() for name in (TOKENIZER, UDPIPE_TOKENIZER))
+    """Return whether a model's folder has a tokenizer that is read; one of UDPipe 1 is not."""
+    return (folder / TOKENIZER).is_file()
 
 
 def text_files(folder: Path) -> list[str]:

@@ -6,10 +6,9 @@ from contextlib import suppress
 import pytest
 
 from parser.commands.parsing_options import short_switch_interval
-from parser.model_folder import UDPIPE_TOKENIZER
 from tests.forgery import small_model, small_segmenter
 from tests.forked import new_python
-from tests.text import fake_udpipe
+from tests.text.tiny_tokenizer import save_tiny_tokenizer
 from tests.toy import sentence, write_conllu
 
 COMPILED_SO_FAR = """
@@ -70,19 +69,16 @@ assert "torch._dynamo" not in sys.modules  # torch's compiler, a second to load
 def test_after_a_warm_up_for_text_nothing_is_left_to_compile(tmp_path, kind, many):
     """Neither for sentences, which a segmenter finds, nor for tags; parse_many does it before its processes begin."""
     small_model(kind).save(tmp_path / "model")
-    (tmp_path / "model" / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
+    save_tiny_tokenizer(tmp_path / "model")
     small_segmenter().save(tmp_path / "model")
     (tmp_path / "in.txt").write_text("a b c. d e\n")
     code = """
 from pathlib import Path
 from parser.commands.parse import main
-from parser.text import udpipe
 from parser.text.shards import Shard
 from parser.decoding.parse_options import ParseOptions
 from parser.text.worker import ShardParser
-from tests.text import fake_udpipe
 
-udpipe.package = lambda: fake_udpipe
 model, file, many = sys.argv[1:]
 if many == "True":
     parser = ShardParser(Path(model), ParseOptions(text=True, allow_missing_columns=True))

@@ -24,8 +24,8 @@ from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
 from parser.model.packs import find_named, named_folder
-from parser.model_folder import EXAMPLE, MODEL, errors_named, has_tokenizer
-from parser.text.tokenizer import TextSplitter, model_tokenizer
+from parser.model_folder import EXAMPLE, MODEL, UDPIPE_TOKENIZER, errors_named, has_tokenizer
+from parser.text.tokenizer import TextSplitter, missing_tokenizer, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--tokenizer",
         type=Path,
         metavar="FILE",
-        help="tokenizer.json of another model, or a model file of UDPipe 1 (default: the model's own)",
+        help="the tokenizer of another model, its file tokenizer.json or its folder (default: the model's own)",
     )
     add_options(parser, "serve")
     parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="largest request (default: %(default)s)")
@@ -72,7 +72,8 @@ def main(arguments: list[str] | None = None) -> None:
     place = find_named(given.model) / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
-    service = Service(model, name, options, _tokenizer(given), example)
+    tokenizer, without = _tokenizer(given)
+    service = Service(model, name, options, tokenizer, example, without)
     warm_up(service)
     limits = Limits(given.max_bytes, given.max_seconds, given.max_requests)
     app, protocol = create_app(service, limits, given.root_path), closing(AutoHTTPProtocol, limits)
@@ -133,8 +134,13 @@ def name_of(folder: Path) -> str:
     return run.parent.name if _DATE.match(run.name) else run.name
 
 
-def _tokenizer(given: argparse.Namespace) -> TextSplitter | None:
+def _tokenizer(given: argparse.Namespace) -> tuple[TextSplitter | None, str]:
+    """Return the tokenizer of the model, or the one that is named; without one, also what is said of text."""
     folder = named_folder(given.model)
-    if given.tokenizer is None and not (has_tokenizer(folder) or has_tokenizer(folder / MODEL)):
-        return None
-    return model_tokenizer(given.model, given.tokenizer)
+    folders = (folder, folder / MODEL)
+    if given.tokenizer is not None or any(map(has_tokenizer, folders)):
+        return model_tokenizer(given.model, given.tokenizer), ""
+    if not any((one / UDPIPE_TOKENIZER).is_file() for one in folders):
+        return None, "has no tokenizer"
+    print(f"warning: {folder}: only words are parsed: {missing_tokenizer(folder)}", file=sys.stderr)
+    return None, "has a tokenizer of UDPipe 1, which is no longer read"

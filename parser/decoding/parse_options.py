@@ -198,7 +198,7 @@ class ParseOptions:
     )
     tokenizer: Path | None = option(
         None,
-        "with --text: tokenizer.json of another model, or a model file of UDPipe 1 (default: the model's own tokenizer)",
+        "with --text: the tokenizer of another model, its file tokenizer.json or its folder (default: the model's own)",
         _TEXT,
         metavar="FILE",
     )

@@ -114,8 +114,8 @@ class Parser:
         Args:
             folder: the folder, or a name that ``optimal-step get`` lists, such as ``en``.
             device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
-            tokenizer: the tokenizer of another model for parse_text(), its file tokenizer.json, or a model file of UDPipe 1;
-                None: the tokenizer in the model folder, if there is one.
+            tokenizer: the tokenizer of another model for parse_text(), its file tokenizer.json or the model's folder; None: the
+                tokenizer in the model folder, if there is one.
             beam: items of the beam, 1 for greedy parsing; None: as the model folder says.
             merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``; None: as the folder says.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU. False: in

@@ -140,6 +140,7 @@ class Service:
         name: its name in requests.
         options: how to parse; tags are written if a request asks for them.
         tokenizer: for text, if there is one.
+        without: said of a model without a tokenizer, if a request has text.
         example: CoNLL-U of a sentence to try the model with, if there is one.
 
     Raises:
@@ -153,11 +154,13 @@ class Service:
         options: ParseOptions | None = None,
         tokenizer: TextSplitter | None = None,
         example: str | None = None,
+        without: str = "has no tokenizer",
     ) -> None:
         self.model = model
         self.name = name
         self.example = example
         self.tokenizer = tokenizer
+        self._without = without
         options = ParseOptions() if options is None else options
         self._tags = bool(model.vocabularies.predicted)
         self._frozen = model.frozen()
@@ -290,7 +293,7 @@ class Service:
                 )
             return request.data
         if self.tokenizer is None:
-            raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
+            raise RequestError(f"{self.name} {self._without}; give words, with input=conllu, horizontal or vertical")
         _refuse_late(request.deadline)
         pieces = []
         ranges = request.ranges or request.output == JSON

@@ -1,9 +1,8 @@
-"""Splits text into sentences and words: by UDPipe 1's tokenizer, multiword tokens included, or at spaces.
+"""Splits text into sentences and words: by the model's tokenizer, multiword tokens included, or at spaces.
 
 Sentences end at the ends of lines if the user says so; otherwise the segmenter decides, if there is one (segmenter.py). A blank
 line always ends a sentence, so that a few paragraphs are tokenized at a time, which bounds memory. A very long paragraph is cut
-(see blocks_of()), and a sentence ends there. Very long runs of non-space characters go to UDPipe in pieces (see pieces());
-sentences end at the ends of pieces, unless the text is presegmented or there is a segmenter.
+(see blocks_of()), and a sentence ends there.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
-import unicodedata
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,18 +22,15 @@ from parser.conllu.checks import BYTE_ORDER_MARK, describe_file
 from parser.conllu.formats import TO_UTF8, is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
 from parser.model.packs import named_folder
-from parser.model_folder import MODEL, SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER
-from parser.text import udpipe
+from parser.model_folder import MODEL, SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER, has_tokenizer
 from parser.text.tokens import Token, TokenizedSentence, TokenizerError, add_misc, conllu_lines, spans, text_of, words_at_spaces
-from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
     from parser.text.character_tokenizer import CharacterTokenizer
     from parser.text.segmenter import Segmenter
 
-# This option of UDPipe makes it mark spaces as CoNLL-U does.
-_MARKS = "normalized_spaces"
-
+# The command that gives a model a tokenizer.
+TRAIN_TOKENIZER = "optimal-step train_tokenizer {} --train FILE --dev FILE"
 
 # What is said of a text that is CoNLL-U.
 IS_CONLLU = "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
@@ -193,67 +189,6 @@ class SpaceTokenizer(TextSplitter):
             begins_paragraph = not tokens
 
 
-class Tokenizer(TextSplitter):
-    """A tokenizer of UDPipe 1. Several threads may use it at once.
-
-    Args:
-        path: a model file of UDPipe.
-        segmenter: decides where sentences end; None: UDPipe decides.
-
-    Raises:
-        TokenizerError: the file does not exist, or is not a model with a tokenizer, or UDPipe is not installed.
-    """
-
-    def __init__(self, path: Path, segmenter: Segmenter | None = None) -> None:
-        super().__init__(segmenter)
-        try:
-            self._udpipe = udpipe.package()
-            self._model = udpipe.load(path)
-        except UdpipeError as error:
-            raise TokenizerError(str(error)) from error
-        self.path = path
-        self._new()
-
-    def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
-        parts = list(pieces(block.text))
-        before: TokenizedSentence | None = None  # the sentence of a line that continues in the next part
-        for number, part in enumerate(parts):
-            found = list(self._sentences_of_part(part, presegmented))
-            if not found:
-                continue
-            if block.continues and not number:
-                found[0] = replace(found[0], begins_paragraph=False)
-            if number:
-                found[0] = replace(found[0], begins_paragraph=False) if before is None else before.joined(found[0])
-                before = None
-            if number < len(parts) - 1:  # the next part follows without a space
-                *others, last = found[-1].tokens
-                found[-1] = replace(found[-1], tokens=[*others, replace(last, space_after=False)])
-                before = found.pop() if presegmented else None
-            yield from found
-        if before is not None:
-            yield before
-
-    def _sentences_of_part(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
-        tokenizer, error = self._new(presegmented), self._udpipe.ProcessingError()
-        # UDPipe would end the text at a NUL; here it separates words, like a space.
-        tokenizer.setText(text.replace("\0", " "))
-        sentence = self._udpipe.Sentence()
-        while tokenizer.nextSentence(sentence, error):
-            yield TokenizedSentence(sentence.getText(), _tokens(sentence), sentence.getNewPar())
-            sentence = self._udpipe.Sentence()
-        if error.occurred():
-            raise TokenizerError(f"{self.path}: UDPipe cannot tokenize this ({error.message})")
-
-    def _new(self, presegmented: bool = False) -> Any:
-        tokenizer = self._model.newTokenizer(f"presegmented;{_MARKS}" if presegmented else _MARKS)
-        if tokenizer is None:
-            raise TokenizerError(
-                f"{self.path}: this model has no tokenizer; train one with optimal-step train tokenizer=udpipe"
-            )
-        return tokenizer
-
-
 class CharacterSplitter(TextSplitter):
     """The project's own tokenizer, see character_tokenizer.py. Several threads may use it at once.
 
@@ -279,7 +214,7 @@ class CharacterSplitter(TextSplitter):
         Raises:
             ModelError: a part is missing or damaged.
         """
-        from parser.text.character_tokenizer import CharacterTokenizer  # compiled loops that UDPipe's tokenizer does not need
+        from parser.text.character_tokenizer import CharacterTokenizer  # compiled loops that CoNLL-U does not need
 
         return cls(CharacterTokenizer.load(path.parent), segmenter, path)
 
@@ -344,21 +279,6 @@ def conllu_source(
     if tokenizer is None:
         return source
     return as_stream(tokenizer.conllu(source, name, options.sentences == SentenceEnds.LINE, options.places, warn))
-
-
-def _tokens(sentence: Any) -> list[Token]:
-    ranges = {token.idFirst: token for token in sentence.multiwordTokens}
-    words = list(sentence.words)[1:]
-    tokens = []
-    number = 1
-    while number <= len(words):
-        token = ranges.get(number)
-        last = number if token is None else token.idLast
-        written = words[number - 1] if token is None else token
-        forms = tuple(word.form for word in words[number - 1 : last])
-        tokens.append(Token(written.form, forms, written.getSpaceAfter()))
-        number = last + 1
-    return tokens
 
 
 # The mark of a sentence end, and closing quotes and brackets after it.
@@ -459,40 +379,17 @@ def _place_to_cut(text: str) -> int:
     return len(text)
 
 
-# Characters without a space that UDPipe gets at a time: 100,000 take it minutes. Words are shorter, text without spaces is not.
-LONGEST_RUN = 1000
-_TOO_LONG = re.compile(rf"\S{{{LONGEST_RUN + 1},}}")
-_MOST_MARKS = 10  # accents and the like that stay with their letter
-
-
-def pieces(text: str) -> Iterator[str]:
-    """Yields the text, cut within runs of characters that are too long.
-
-    A piece ends after a sentence end in its second half, if there is one, else if possible where no accent follows.
-    """
-    start = 0
-    for run in _TOO_LONG.finditer(text):
-        while run.end() - (first := max(start, run.start())) > LONGEST_RUN:
-            end = first + LONGEST_RUN
-            ends = [found.end() for found in _SENTENCE_END.finditer(text, first + LONGEST_RUN // 2, end)]
-            letters = (place for place in range(end, end - _MOST_MARKS, -1) if not unicodedata.combining(text[place]))
-            cut = ends[-1] if ends else next(letters, end)
-            yield text[start:cut]
-            start = cut
-    yield text[start:]
-
-
 def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None = None) -> TextSplitter:
     """Return the tokenizer of a model.
 
     Args:
         folder: of the model or the run.
-        path: another file to use instead; UDPipe then decides where sentences end.
+        path: another tokenizer to use instead, which then also decides where sentences end; see tokenizer_file().
         tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
 
     Raises:
         TokenizerError: there is no tokenizer, or it cannot be loaded.
-        ModelError: the segmenter beside it is damaged.
+        ModelError: the tokenizer or the segmenter beside it is damaged.
     """
     folder = named_folder(folder)
     folders = (folder, folder / MODEL)
@@ -502,30 +399,40 @@ def model_tokenizer(folder: Path, path: Path | None = None, tokens: str | None =
     if path is not None:
         return tokenizer_file(path)
     for one in folders:
-        for name, read in ((TOKENIZER, CharacterSplitter.load), (UDPIPE_TOKENIZER, Tokenizer)):
-            if (one / name).is_file():
-                return read(one / name, segmenter_beside(one / name))
-    raise TokenizerError(
-        f"{folder}: there is no tokenizer; train a model with one (optimal-step train recipe=text), or name the tokenizer of "
-        "another model (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
-    )
+        if has_tokenizer(one):
+            return CharacterSplitter.load(one / TOKENIZER, segmenter_beside(one / TOKENIZER))
+    raise TokenizerError(f"{folder}: {missing_tokenizer(folder)}")
+
+
+def missing_tokenizer(folder: Path) -> str:
+    """Return why a model or a run without a tokenizer of ours parses no text, and what to type."""
+    another = "or name the tokenizer of another model (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+    train = f"train one: {TRAIN_TOKENIZER.format(shlex.quote(str(folder)))}"
+    if any((one / UDPIPE_TOKENIZER).is_file() for one in (folder, folder / MODEL)):
+        return f"its tokenizer {UDPIPE_TOKENIZER} is of UDPipe 1, which is no longer read; {train}; {another}"
+    return f"there is no tokenizer; {train}; {another}"
 
 
 def tokenizer_file(path: Path) -> TextSplitter:
     """Return a tokenizer without a segmenter.
 
     Args:
-        path: the file tokenizer.json of a model, the folder that it is in, or a model file of UDPipe 1.
+        path: the file tokenizer.json of a model, or the folder of the model or of its run.
 
     Raises:
-        TokenizerError: it is none of these.
+        TokenizerError: it is something else, such as a model of UDPipe 1.
         ModelError: it is damaged.
     """
     if path.is_dir():
-        path = next((one / TOKENIZER for one in (path, path / MODEL) if (one / TOKENIZER).is_file()), path / TOKENIZER)
-    if not path.is_file():
-        raise TokenizerError(f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a model")
-    return CharacterSplitter.load(path) if path.name == TOKENIZER else Tokenizer(path)
+        path = next((one / TOKENIZER for one in (path, path / MODEL) if has_tokenizer(one)), path / TOKENIZER)
+    if not path.exists():
+        raise TokenizerError(f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a model, or its folder")
+    if path.name != TOKENIZER:
+        raise TokenizerError(
+            f"{path}: this is not {TOKENIZER} of a model; UDPipe 1 is no longer read; name the folder of a model with "
+            f"a tokenizer, or train one: {TRAIN_TOKENIZER.format('MODEL')}"
+        )
+    return CharacterSplitter.load(path)
 
 
 def segmenter_beside(tokenizer: Path) -> Segmenter | None:
@@ -536,6 +443,6 @@ def segmenter_beside(tokenizer: Path) -> Segmenter | None:
     """
     if not (tokenizer.parent / SEGMENTER).is_file():
         return None
-    from parser.text.segmenter import Segmenter  # compiled loops that UDPipe's sentences do not need
+    from parser.text.segmenter import Segmenter  # compiled loops that a model without one does not need
 
     return Segmenter.load(tokenizer.parent)

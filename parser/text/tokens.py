@@ -50,10 +50,6 @@ class TokenizedSentence:
     tokens: list[Token]
     begins_paragraph: bool
 
-    def joined(self, other: TokenizedSentence) -> TokenizedSentence:
-        """Return one sentence of both, without a space between them."""
-        return TokenizedSentence(self.text + other.text, self.tokens + other.tokens, self.begins_paragraph)
-
 
 def tokens_of(sentence: RawSentence) -> Iterator[Token]:
     """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM is ``_``, and a carriage return within it a space."""
@@ -96,7 +92,7 @@ _SPACES = re.compile(rf"(?:[^\S{_NO_BREAK}]|\0)+")
 
 
 def words_at_spaces(line: str) -> list[str]:
-    """Split a line at spaces. A no-break space is a space within a word, as in UDPipe's ``horizontal``."""
+    """Split a line at spaces. A no-break space is a space within a word."""
     words = (word.replace(_NO_BREAK, " ").strip(" ") for word in _SPACES.split(line))
     return [word for word in words if word]
 
@@ -126,7 +122,7 @@ def conllu_lines(tokens: list[Token], columns: Sequence[Sequence[str]] | None = 
 
 
 def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:
-    """Return the places of the tokens of a text, each as (start, end), like UDPipe's option ``ranges``.
+    """Return the places of the tokens of a text, each as (start, end).
 
     Between tokens, and where a form has a space, the text has only separators. No token begins with one. So each part of a
     form between spaces is found at its next occurrence.
@@ -169,7 +165,7 @@ def add_misc(
     end: int | None = None,
     offset: int | None = None,
 ) -> list[list[Token]]:
-    """Return the tokens with MISC as UDPipe writes it, from which the text can be rebuilt to the last character.
+    """Return the tokens with MISC from which the text can be rebuilt to the last character.
 
     SpacesBefore holds the spaces at the beginning of the text, SpacesAfter the spaces after a token, unless there is one space
     or none (SpaceAfter=No). SpacesInToken holds the token as it is in the text, if that differs from its form.

@@ -153,7 +153,7 @@ def _package() -> Any:
     try:
         import spacy
     except ImportError as error:
-        raise OptimalStepError("spaCy is not installed; pip install -e '.[spacy]'") from error
+        raise OptimalStepError("spaCy is not installed; pip install -e '.[peers]'") from error
     return spacy
 
 

@@ -1,19 +1,28 @@
-"""UDPipe 1 (Straka and Strakova 2017) for comparison: training, tagging, parsing; needs the package ufal.udpipe.
+"""UDPipe 1 (Straka and Strakova 2017) for comparison: training, tokenizing, tagging, parsing.
 
-Training is reproducible, as UDPipe fixes its seeds. ``python -m scripts.benchmarks.udpipe MODEL`` parses standard input, as a
-whole process to compare with.
+It needs the package ufal.udpipe (extra ``peers``). Training is reproducible, as UDPipe fixes its seeds.
+``python -m scripts.benchmarks.udpipe MODEL`` parses standard input, as a whole process to compare with.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, takewhile
 from pathlib import Path
+from typing import Any
 
 from oracles.errors import OptimalStepError
+from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.conllu.stream import read_sentences
 from parser.storage import replacing
-from parser.text import udpipe
-from parser.text.udpipe import Options
+from parser.text.segmenter import Segmenter
+from parser.text.tokenizer import Block, TextSplitter
+from parser.text.tokens import Token, TokenizedSentence, conllu_lines, tokens_of
+
+Options = Mapping[str, object]
 
 # The examples for UD of its manual: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_parser
 PARSER = {
@@ -37,6 +46,100 @@ PARSER = {
 # FEATS 1.0 worse, which costs the parser 1.4 LAS.
 TAGGER = {"models": 1, "iterations_1": 10}
 
+# Its authors' options for treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
+# But they use dimension 24: with 16, tokens are just as good, in two thirds of the time (experiments/from_text.md).
+TOKENIZER: dict[str, int | float] = {
+    "tokenize_url": 1,
+    "dimension": 16,
+    "epochs": 100,
+    "initialization_range": 0.5,
+    "batch_size": 50,
+    "learning_rate": 0.005,
+    "dropout": 0.1,
+    "early_stopping": 1,
+}
+
+# The comments that UDPipe reads: beginnings of paragraphs and documents.
+_BEGINNING = re.compile(rf"{BYTE_ORDER_MARK}?#[ \t]*(newpar|newdoc)")
+
+
+def package() -> Any:
+    """Return the module, imported on the first call.
+
+    Raises:
+        OptimalStepError: it is not installed.
+    """
+    try:
+        from ufal import udpipe
+    except ImportError as error:
+        raise OptimalStepError("UDPipe is not installed; pip install '.[peers]' in a checkout") from error
+    return udpipe
+
+
+def load(path: Path) -> Any:
+    """Load a model of UDPipe 1.
+
+    Raises:
+        OptimalStepError: the package is not installed, or the file does not exist, or is not a model.
+    """
+    udpipe = package()
+    if not path.is_file():  # UDPipe's error does not tell a missing file from a damaged one
+        raise OptimalStepError(f"{path}: there is no file of this name; name a model of UDPipe 1")
+    with path.open("rb") as file:
+        length = file.read(1)  # of the name of the model's kind; UDPipe reads 128 or more as negative and would crash Python
+    model = None if length >= b"\x80" else udpipe.Model.load(str(path))
+    if model is None:
+        raise OptimalStepError(f"{path}: UDPipe cannot load this as a model; name a model of UDPipe 1")
+    return model
+
+
+def read_conllu(text: str, name: str) -> Any:
+    """Read CoNLL-U into sentences of UDPipe.
+
+    Raises:
+        OptimalStepError: the package is not installed, or cannot read the text, which errors call ``name``.
+    """
+    udpipe = package()
+    reader = udpipe.InputFormat.newConlluInputFormat()
+    reader.setText(text)
+    sentences, sentence, error = udpipe.Sentences(), udpipe.Sentence(), udpipe.ProcessingError()
+    while reader.nextSentence(sentence, error):
+        sentences.append(sentence)
+        sentence = udpipe.Sentence()
+    if error.occurred():
+        raise OptimalStepError(f"{name}: UDPipe cannot read this ({error.message})")
+    return sentences
+
+
+def trained_model(
+    train_on: Any,
+    held_out: Any,
+    name: str,
+    *,
+    tokenizer: Options | None = None,
+    tagger: Options | None = None,
+    parser: Options | None = None,
+) -> bytes:
+    """Trains a model.
+
+    Args:
+        train_on: sentences, see read_conllu().
+        held_out: sentences for early stopping; may be empty.
+        name: of the sentences, in errors.
+        tokenizer, tagger, parser: options of each part; None: do not train it.
+
+    Raises:
+        OptimalStepError: UDPipe cannot train on these sentences.
+    """
+    udpipe = package()
+    parts = (tokenizer, tagger, parser)
+    options = ["none" if given is None else ";".join(f"{key}={value}" for key, value in given.items()) for given in parts]
+    error = udpipe.ProcessingError()
+    model: bytes = udpipe.Trainer.train("morphodita_parsito", train_on, held_out, *options, error)
+    if error.occurred():
+        raise OptimalStepError(f"{name}: UDPipe cannot train on this ({error.message})")
+    return model
+
 
 class Udpipe:
     """A model of UDPipe.
@@ -46,8 +149,8 @@ class Udpipe:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._udpipe = udpipe.package()
-        self._model = udpipe.load(Path(path))
+        self._udpipe = package()
+        self._model = load(Path(path))
 
     def parse(self, text: str, beam: int = 1) -> str:
         """Return CoNLL-U parsed with the tags of the input; greedily with beam 1."""
@@ -81,16 +184,95 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
     Raises:
         OptimalStepError: the package is not installed, or cannot train on the text.
     """
-    package = udpipe.package()
     print(f"training UDPipe on {name}", file=sys.stderr)
-    sentences = udpipe.read_conllu(text, name)
+    sentences = read_conllu(text, name)
     begun = time.process_time()
-    model = udpipe.trained_model(sentences, package.Sentences(), name, tagger=tagger, parser=parser)
+    model = trained_model(sentences, package().Sentences(), name, tagger=tagger, parser=parser)
     seconds = time.process_time() - begun
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as temporary:
         temporary.write_bytes(model)
     return seconds
+
+
+class UdpipeTokenizer(TextSplitter):
+    """A tokenizer of UDPipe.
+
+    Args:
+        path: the file of the model.
+        segmenter: decides where sentences end; None: UDPipe decides.
+
+    Raises:
+        OptimalStepError: the package is not installed, or cannot load the model.
+    """
+
+    def __init__(self, path: Path, segmenter: Segmenter | None = None) -> None:
+        super().__init__(segmenter)
+        self._udpipe, self._model, self.path = package(), load(path), path
+
+    def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
+        tokenizer = self._model.newTokenizer("presegmented;normalized_spaces" if presegmented else "normalized_spaces")
+        tokenizer.setText(block.text)
+        error, number, sentence = self._udpipe.ProcessingError(), 0, self._udpipe.Sentence()
+        while tokenizer.nextSentence(sentence, error):
+            begins = sentence.getNewPar() and not (block.continues and number == 0)
+            yield TokenizedSentence(sentence.getText(), _tokens(sentence), begins)
+            number, sentence = number + 1, self._udpipe.Sentence()
+        if error.occurred():
+            raise OptimalStepError(f"{self.path}: UDPipe cannot tokenize this ({error.message})")
+
+
+def _tokens(sentence: Any) -> list[Token]:
+    ranges = {token.idFirst: token for token in sentence.multiwordTokens}
+    words = list(sentence.words)[1:]
+    tokens = []
+    number = 1
+    while number <= len(words):
+        token = ranges.get(number)
+        last = number if token is None else token.idLast
+        written = words[number - 1] if token is None else token
+        forms = tuple(word.form for word in words[number - 1 : last])
+        tokens.append(Token(written.form, forms, written.getSpaceAfter()))
+        number = last + 1
+    return tokens
+
+
+def train_tokenizer(
+    train: Sequence[str | Path], dev: str | Path, target: Path, options: Options = TOKENIZER, sentences: bool = True
+) -> None:
+    """Trains a tokenizer.
+
+    Args:
+        train: files of CoNLL-U to learn from; the text comes from the forms and SpaceAfter=No.
+        dev: CoNLL-U to choose the epoch on.
+        target: the file that it is written to.
+        options: of UDPipe.
+        sentences: choose the epoch by the sum of the F1 of tokens and of sentences; otherwise by tokens alone.
+
+    Raises:
+        OptimalStepError: UDPipe is not installed, or cannot train on this; or a file is not CoNLL-U.
+    """
+    name = ", ".join(map(str, train))
+    learned = read_conllu("".join(map(_text, train)), name)
+    model = trained_model(learned, read_conllu(_text(dev, sentences), str(dev)), name, tokenizer=options)
+    with replacing(target) as temporary:
+        temporary.write_bytes(model)
+
+
+def _text(path: str | Path, sentences: bool = True) -> str:
+    """Return the CoNLL-U that UDPipe learns from: ID, FORM and SpaceAfter=No of each token, and the beginnings of paragraphs.
+
+    UDPipe would refuse some sentences for their other columns, such as the lemma of a multiword token. Without ``sentences``,
+    all tokens are one sentence, so that UDPipe's F1 of sentences is 0 after every epoch.
+    """
+    if not sentences:
+        return "\n".join([*conllu_lines([*chain.from_iterable(map(tokens_of, read_sentences(path)))]), "", ""])
+    lines = []
+    for sentence in read_sentences(path):
+        before = takewhile(lambda line: not line[:1].isdigit(), sentence.lines)
+        lines += [f"# {begins[1]}" for line in before if (begins := _BEGINNING.match(line))]
+        lines += [*conllu_lines([*tokens_of(sentence)]), ""]
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

@@ -15,16 +15,14 @@ from parser.decoding.lattice.parser import parse_lattice_file
 from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
 from parser.lattices import Lattice, stream_lattices, text_of
 from parser.text import tokenizer as tokenizer_module
-from parser.text import udpipe
-from parser.text.tokenizer import Tokenizer, as_stream
+from parser.text.tokenizer import CharacterSplitter, as_stream
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_model
 from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.outputs import hostile_model, make_hostile
 from tests.lattices.made import drawn_lattice
 from tests.parsed_files import parse_file
-from tests.text import fake_udpipe
-from tests.text.tiny_tokenizer import train_tiny_tokenizer
+from tests.text.tiny_tokenizer import tiny_tokenizer
 
 whole_model = cache(small_model)
 
@@ -49,8 +47,7 @@ _LATTICE_PIECES = [
 def fuzz_text(rng: Random, folder: Path) -> None:
     """Text is refused with its place, or no letter of it is lost and each tree is one."""
     content = mutate_bytes(b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES)
-    kind = rng.choice(["fake", "real"])
-    tokenizer = _tokenizer(kind, folder)
+    tokenizer = CharacterSplitter(tiny_tokenizer())
     model = whole_model(rng.choice(["static", "attardi", "text", "lemmas"]))
     found = []
     for size in (rng.choice([1, 7, 100]), 2**16):
@@ -66,7 +63,7 @@ def fuzz_text(rng: Random, folder: Path) -> None:
                 continue
         assert _is_utf8(content)
         found.append(target.getvalue().decode())
-    assert kind == "real" or found[0] == found[1]  # UDPipe reads windows of 50 letters, from the beginning of a block on
+    assert found[0] == found[1]
     if _is_utf8(content):
         sentences = check_trees(found[0].encode())
         assert _letters("".join(map(_written, sentences))) == _letters(content.decode())
@@ -141,21 +138,6 @@ def _is_utf8(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-@cache
-def _tokenizer(kind: str, folder: Path) -> Tokenizer:
-    """A fake one, or one of UDPipe's where that is installed."""
-    path = folder / f"{kind}.udpipe"
-    try:
-        if kind == "real":
-            train_tiny_tokenizer(path)
-            return Tokenizer(path)
-    except udpipe.UdpipeError:  # it is not installed
-        pass
-    path.write_text(fake_udpipe.MAGIC)
-    with mock.patch.object(udpipe, "package", return_value=fake_udpipe):
-        return Tokenizer(path)
 
 
 def compile_kernels() -> None:

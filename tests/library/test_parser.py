@@ -30,13 +30,13 @@ from parser.decoding.parse_options import TagUse
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
-from parser.model_folder import UDPIPE_TOKENIZER
+from parser.model_folder import TOKENIZER
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
 from tests.forked import new_python
 from tests.parsed_files import parse_file
 from tests.random_models import random_lemma_model, random_text_model
-from tests.text import fake_udpipe
+from tests.text.tiny_tokenizer import save_tiny_tokenizer
 from tests.toy import ROOT, sentence
 
 FORMS = [["a", "b", "éa"], ["b"], []]
@@ -171,10 +171,10 @@ def test_a_pickled_parser_is_loaded_again_with_its_options(folder, monkeypatch, 
 
 def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
     """Also where a folder of the same name lies in the new working folder; the tokenizer is read with the first text."""
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    for place, magic in (("here", fake_udpipe.MAGIC), ("there", "no tokenizer")):
+    for place in ("here", "there"):
         shutil.copytree(folder, tmp_path / place / "model")
-        (tmp_path / place / "model" / UDPIPE_TOKENIZER).write_text(magic)
+        save_tiny_tokenizer(tmp_path / place / "model")
+    (tmp_path / "there" / "model" / TOKENIZER).write_text("no tokenizer")
     monkeypatch.chdir(tmp_path / "here")
     loaded = [Parser.load("model"), Parser.load("."), Parser(random_text_model(), folder=Path("model"))]
     again = pickle.dumps(loaded[0])
@@ -260,9 +260,8 @@ def test_words_one_by_one_and_the_tree_drawn(parser, monkeypatch):
     assert found._repr_html_() is None
 
 
-def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
+def test_a_parser_is_called_with_words_or_text(folder, tmp_path):
+    save_tiny_tokenizer(tmp_path / "tokenizer")
     parser = Parser.load(folder, tokenizer=tmp_path / "tokenizer")
     assert parser(FORMS, single_root=False) == parser.parse(FORMS, single_root=False)
     assert parser("a b. b") == parser.parse_text("a b. b")
@@ -270,10 +269,9 @@ def test_a_parser_is_called_with_words_or_text(folder, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def reader(folder, tmp_path, monkeypatch) -> Parser:
+def reader(folder, tmp_path) -> Parser:
     """A parser with a tokenizer."""
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
+    save_tiny_tokenizer(tmp_path / "tokenizer")
     return Parser.load(folder, tokenizer=tmp_path / "tokenizer")
 
 

@@ -18,10 +18,10 @@ from parser.beam_settings import BeamError
 from parser.data.tag_sets import TagSets
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import NoTagsError
-from parser.model_folder import UDPIPE_TOKENIZER, ModelError
+from parser.model_folder import ModelError
 from tests.forgery import small_model
 from tests.random_models import random_lemma_model, random_text_model
-from tests.text import fake_udpipe
+from tests.text.tiny_tokenizer import save_tiny_tokenizer
 from tests.toy import ROOT
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
@@ -360,9 +360,8 @@ def test_a_missing_model_is_refused_by_add_pipe_whoever_calls_it(folder, tmp_pat
 
 def test_a_pipeline_that_leaves_words_whole_warns_once(folder, tmp_path, monkeypatch, caplog):
     """The tokenizer knows ``du`` as ``de le``. The model is as good as without it, and so are its trees."""
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
     shutil.copytree(folder, tmp_path / "model")
-    (tmp_path / "model" / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
+    save_tiny_tokenizer(tmp_path / "model")
     nlp = pipeline(tmp_path / "model")
     text = "ab du a. a_b\n\nDu du"
     assert trees(nlp("ab a")) == trees(pipeline(folder)("ab a"))

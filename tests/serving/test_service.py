@@ -28,12 +28,12 @@ from parser.serving.app import Batcher, Limited, Limits
 from parser.serving.corrections import CorrectionError
 from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TooLateError
-from parser.text.tokenizer import TextSplitter, Tokenizer
+from parser.text.tokenizer import CharacterSplitter, TextSplitter
 from tests import parsed_files
 from tests.forgery import small_linear_model
 from tests.random_models import random_static_model
 from tests.serving.documents import EXAMPLE, WORD, document, job, model_of_kind, parsed
-from tests.text import fake_udpipe
+from tests.text.tiny_tokenizer import tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -162,10 +162,8 @@ def test_what_cannot_be_asked_or_done(service, fields, told):
         raise service.answers([job(**fields)])[0]
 
 
-def test_what_clients_of_udpipe_send(tmp_path, monkeypatch):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
-    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), Tokenizer(tmp_path / "tokenizer"))
+def test_what_clients_of_udpipe_send():
+    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), CharacterSplitter(tiny_tokenizer()))
     with pytest.raises(RequestError, match="send tokenizer= for text, or input=horizontal"):
         service.read(Request.of({"data": "A dog."}))
     text = "1  du a.  b."
@@ -529,10 +527,8 @@ def test_too_many_bytes_requests_and_seconds():
     assert (status, said.partition(b";")[0]) == (408, b"there was no answer within 0.01 seconds")
 
 
-def test_json_is_what_parse_writes(tmp_path, monkeypatch):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / "tokenizer").write_text(fake_udpipe.MAGIC)
-    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), Tokenizer(tmp_path / "tokenizer"))
+def test_json_is_what_parse_writes():
+    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), CharacterSplitter(tiny_tokenizer()))
     expected = parsed_files.parsed(service.model, document(1).encode(), allow_missing_columns=True, format=OutputFormat.JSON)
     found, plain, of_text = service.answers(
         [

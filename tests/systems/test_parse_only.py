@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.forgery import small_linear_model, small_model
-from tests.text.tiny_tokenizer import TEXT, train_tiny_tokenizer
+from tests.text.tiny_tokenizer import TEXT, save_tiny_tokenizer
 from tests.toy import ROOT, sentence, write_conllu
 
 PARSE, SERVE = ROOT / "requirements" / "parse.txt", ROOT / "requirements" / "serve.txt"
@@ -144,7 +144,7 @@ for line in open("commands"):
 
 
 def test_files_and_text_are_parsed_and_other_commands_than_training_need_no_more(folder):
-    train_tiny_tokenizer(folder / "text" / "tokenizer.udpipe")
+    save_tiny_tokenizer(folder / "text")
     (folder / "in").mkdir()
     (folder / "in" / "a.conllu").write_bytes((folder / "trees.conllu").read_bytes())
     ways = ["static", "static --beam 2 --threads 2", "contextual", "contextual --int8", "linear"]
@@ -170,7 +170,7 @@ assert len(parser.parse([["a", "b"]])) == 1
 print(len(parser.parse_text({TEXT!r})))
 Parser.load("static", device="cuda")
 """
-    train_tiny_tokenizer(folder / "text" / "tokenizer.udpipe")
+    save_tiny_tokenizer(folder / "text")
     library = python(folder, "-c", code)
     assert library.stdout == "3\n", library.stderr
     assert "ModelError: device=cuda needs torch, which is not installed" in library.stderr

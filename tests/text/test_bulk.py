@@ -303,7 +303,7 @@ def test_linear_models_parse_files(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
+        (["--text", "--tokenizer", "nothing"], "no tokenizer"),
         (["--text", "--tags", "keep"], "text has no tags to keep"),
         (["--int8"], "omit --int8"),
         (["--lexicon", "lemmas.tsv", "--tags", "fill"], "lemmas.tsv: there is no such file"),
@@ -332,12 +332,12 @@ def test_a_folder_with_files_of_others_is_refused(folders, many, content):
 
 
 def test_another_tokenizer_makes_other_files(folders):
-    one, other = folders / "one.udpipe", folders / "other.udpipe"
+    one, other = folders / "one.json", folders / "other.json"
     one.write_text("1")
     other.write_text("2")
     claim(folders / "out", folders / "model", ParseOptions(tokenizer=one), one)
-    one.rename(folders / "elsewhere.udpipe")
-    claim(folders / "out", folders / "model", ParseOptions(tokenizer=Path("elsewhere.udpipe")), folders / "elsewhere.udpipe")
+    one.rename(folders / "elsewhere.json")
+    claim(folders / "out", folders / "model", ParseOptions(tokenizer=Path("elsewhere.json")), folders / "elsewhere.json")
     with pytest.raises(BulkError, match="another tokenizer"):
         claim(folders / "out", folders / "model", ParseOptions(tokenizer=other), other)
     (folders / "out" / NOTE).write_text("{")

@@ -14,12 +14,12 @@ from parser import batch_sizes
 from parser.data.vocabulary import Vocabulary
 from parser.evaluation import evaluate_files
 from parser.inference.encoder import FrozenEncoder
-from parser.model_folder import UDPIPE_TOKENIZER, ModelError
+from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
 from parser.text.character_tokenizer import SplitSentence
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.sentence_ends import SHORT_LINE
-from parser.text.tokenizer import SpaceTokenizer, Tokenizer, model_tokenizer
+from parser.text.tokenizer import CharacterSplitter, SpaceTokenizer, model_tokenizer
 from parser.text.tokens import Token, read_paragraphs, text_of
 from parser.training.text.learning_texts import LearningText, paragraphs_of, plain_text
 from parser.training.text.segmenter import (
@@ -31,7 +31,7 @@ from parser.training.text.segmenter import (
     train_segmenter,
 )
 from tests.forgery import change, set_at
-from tests.text import fake_udpipe
+from tests.text.tiny_tokenizer import save_tiny_tokenizer, tiny_tokenizer
 
 SHAPE = SegmenterSpec(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
 # "c" ends a sentence of two or three tokens; nothing else tells.
@@ -155,9 +155,8 @@ def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned, monkeypat
         Segmenter.load(tmp_path)
 
 
-def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, monkeypatch, learned):
-    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
-    (tmp_path / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
+def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, learned):
+    save_tiny_tokenizer(tmp_path)
     text = "a b c b. c a a c\n\nb b c a c"
     without = model_tokenizer(tmp_path)
     learned.save(tmp_path)
@@ -170,9 +169,9 @@ def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, monkeypatch, le
     texts = [f"# text = {text_of(sentence)}" for paragraph in expected for sentence in paragraph]
     assert [line for line in conllu.splitlines() if line.startswith("# text")] == texts
     assert conllu.count("# newpar") == 2
-    assert len(Tokenizer(tmp_path / UDPIPE_TOKENIZER, learned).tokenize("b c b c")) == 2  # which may be given one
-    # A file that is named comes with UDPipe's sentences, and lines are sentences where they are said to be.
-    assert model_tokenizer(tmp_path, tmp_path / UDPIPE_TOKENIZER).tokenize(text) == without.tokenize(text)
+    assert len(CharacterSplitter(tiny_tokenizer(), learned).tokenize("b c b c")) == 2  # which may be given one
+    # A file that is named comes with its own sentences, and lines are sentences where they are said to be.
+    assert model_tokenizer(tmp_path, tmp_path / TOKENIZER).tokenize(text) == without.tokenize(text)
     (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), presegmented=True)
     assert presegmented.count(b"# text") == 1
 

@@ -1,4 +1,4 @@
-"""Text to sentences and words: by UDPipe where it is installed, and by a fake of it everywhere."""
+"""Text to sentences and words: blocks, places, what is refused; tokens are those of a small tokenizer."""
 
 import io
 import random
@@ -15,37 +15,24 @@ from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
 from parser.decoding.parse_options import ParseOptions
 from parser.model.model import Model
-from parser.model_folder import UDPIPE_TOKENIZER
+from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, ModelError
 from parser.serving.service import Request, Service
 from parser.text import tokenizer as tokenizer_module
-from parser.text import udpipe
 from parser.text.shards import Shard
-from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
+from parser.text.tokenizer import TRAIN_TOKENIZER, as_stream, blocks_of, model_tokenizer, tokenizer_file
 from parser.text.tokens import Token, TokenizerError, spans
-from parser.text.worker import ShardParser
+from parser.text.worker import ShardParser, begin_parser
 from tests.random_models import random_text_model
-from tests.text import fake_udpipe
-from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
-
-
-@pytest.fixture(params=["fake", "real"])
-def folder(request, tmp_path, monkeypatch):
-    """A model with a tokenizer: a fake one, and UDPipe's own, that has learned a few sentences by heart."""
-    if request.param == "real":
-        return request.getfixturevalue("real_folder")
-    random_text_model().save(tmp_path / "model")
-    (tmp_path / "model" / UDPIPE_TOKENIZER).write_text(fake_udpipe.MAGIC)
-    monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
-    return tmp_path / "model"
+from tests.text.tiny_tokenizer import SENTENCES, TEXT, save_tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
-def real_folder(tmp_path_factory):
-    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
-    folder = tmp_path_factory.mktemp("text")
-    random_text_model().save(folder / "model")
-    train_tiny_tokenizer(folder / "model" / UDPIPE_TOKENIZER)
-    return folder / "model"
+def folder(tmp_path_factory):
+    """A model with a tokenizer that has learned a made-up language."""
+    made = tmp_path_factory.mktemp("text") / "model"
+    random_text_model().save(made)
+    save_tiny_tokenizer(made)
+    return made
 
 
 @pytest.fixture
@@ -91,7 +78,7 @@ def test_text_is_split_and_parsed(folder, tmp_path, by_command):
     assert comments.count("# newpar") == 2
     assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
     assert as_one_of_many(folder, tmp_path) == found
-    assert ShardParser(folder, ParseOptions(text=True)).tokenizer_path == folder / UDPIPE_TOKENIZER
+    assert ShardParser(folder, ParseOptions(text=True)).tokenizer_path == folder / TOKENIZER
 
 
 ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
@@ -119,7 +106,7 @@ UNESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
 
 
 def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
-    """The text that CoNLL-U comes from, by UDPipe's rules, and its tokens as they stand in it, with their TokenRange."""
+    """The text that CoNLL-U comes from, and its tokens as they stand in it, with their TokenRange."""
     text, tokens, last = "", [], 0
     for line in conllu.split("\n"):
         number, *columns = line.split("\t")
@@ -150,22 +137,9 @@ def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, cut_at, siz
         assert all(written == text.replace("\0", " ")[start:end] for written, (start, end) in tokens)
 
 
-def test_misc_is_that_of_udpipe(real_folder):
-    """With the places of tokens."""
-    rng = random.Random(3)
-    tokenizer, package = model_tokenizer(real_folder), udpipe.package()
-    letters = [*"aé.,!|\\ \t\n\u00a0\u3000\U0001f600", "  ", "\n\n", "A kutya ugat."]
-    for _ in range(100):
-        text = "".join(rng.choices(letters, k=rng.randrange(40)))
-        reader, sentence, error = tokenizer._model.newTokenizer("ranges"), package.Sentence(), package.ProcessingError()
-        reader.setText(text)
-        expected = []
-        while reader.nextSentence(sentence, error):
-            expected += [(word.form, word.misc or "_") for word in list(sentence.words)[1:]]
-        columns = [line.split("\t") for line in in_conllu(real_folder, text, ranges=True).split("\n") if line[:1].isdigit()]
-        assert [(word[1], word[9]) for word in columns] == expected, ascii(text)
-    [sentence] = Parser.load(real_folder).parse_text("A  kutya\t\nugat. ", allow_missing_columns=True)
-    assert sentence.conllu().startswith("# text = A kutya ugat.\n1\tA\t")  # runs of spaces are one
+def test_runs_of_spaces_are_one_in_the_comment_and_in_forms(folder):
+    [sentence] = Parser.load(folder).parse_text("A  kutya\t ugat. ", allow_missing_columns=True)
+    assert sentence.conllu().startswith("# text = A kutya ugat.\n1\tA\t")
 
 
 @pytest.mark.parametrize(
@@ -173,7 +147,7 @@ def test_misc_is_that_of_udpipe(real_folder):
     [
         f"\ufeff  A du \U0001f600.\r\n\r\n{TEXT}",
         f"{TEXT}{TEXT}".replace("\n", "\r\n"),
-        f"A du\nlány.  {'a' * (2 * LONGEST_RUN + 5)}\0Ma\rjön \U0001f600.",
+        f"A du\nlány.  {'a' * 2_005}\0Ma\rjön \U0001f600.",
         " \n\n ",
     ],
 )
@@ -228,7 +202,7 @@ IDEOGRAPHS = "\u6587" * 900 + "\u3002" + "\u5b57" * 3_000 + "\u3002"
 @pytest.mark.parametrize(
     ("letters", "around"), [("a" * 10_000, ""), ("ab\u0301" * 2_000, ""), (IDEOGRAPHS, ""), (IDEOGRAPHS, " word . ")]
 )
-def test_text_without_spaces_is_cut_and_neither_letters_nor_spaces_are_lost(folder, letters, around):
+def test_of_text_without_spaces_neither_letters_nor_spaces_are_lost(folder, letters, around):
     text = f"{around}{letters}{around}"
     conllu = in_conllu(folder, text, ranges=True)
     assert rebuilt(conllu)[0] == text
@@ -238,7 +212,7 @@ def test_text_without_spaces_is_cut_and_neither_letters_nor_spaces_are_lost(fold
 @pytest.mark.parametrize("tokens", [None, "space"])
 def test_a_presegmented_line_is_never_cut(folder, tokens):
     """Also one longer than what is tokenized at a time, whose sentences end where a text may be cut, and one without spaces."""
-    long = ["a" * (2 * LONGEST_RUN + 5) + " end", "b" * (3 * LONGEST_RUN)]
+    long = ["a" * 2_005 + " end", "b" * 3_000]
     lines = ["Ma. " * 40_000 + "jön", *long, "A kutya", "ugat", "", "Ma"]
     conllu = in_conllu(folder, "\n".join(lines), tokens, presegmented=True, ranges=True)
     assert rebuilt(conllu)[0] == "\n".join(lines)
@@ -246,9 +220,8 @@ def test_a_presegmented_line_is_never_cut(folder, tokens):
     assert conllu.count("# newpar") == 2
 
 
-def test_words_at_spaces_need_no_tokenizer(tmp_path, monkeypatch, by_command):
+def test_words_at_spaces_need_no_tokenizer(tmp_path, by_command):
     """A sentence is a line; the commands and the library agree."""
-    monkeypatch.setattr(udpipe, "package", lambda: pytest.fail("UDPipe is asked"))
     random_text_model().save(tmp_path / "model")
     text = "A kutya(du) ugat.\n10\u00a0000\t \u2003lány\n\u00a0 \n\ufeff.. Ma\fjön"
     expected = [["A", "kutya(du)", "ugat."], ["10 000", "lány"], ["..", "Ma"], ["jön"]]
@@ -287,21 +260,6 @@ def test_conllu_that_is_parsed_as_text_is_warned_of(tmp_path, monkeypatch, capsy
         caplog.clear()
         Parser.load(tmp_path)(text, **how)
         assert (f"the text: {said}; give its words to parse()" in caplog.text) == warns
-
-
-def test_pieces_of_text_without_spaces():
-    run = LONGEST_RUN
-    assert list(pieces("")) == [""]
-    assert list(pieces("a" * run + " " + "b" * run)) == ["a" * run + " " + "b" * run]
-    assert [len(piece) for piece in pieces("x " + "a" * (2 * run + 5) + " y")] == [2 + run, run, 7]
-    ending = "a" * (run - 10) + "." + "b" * 20
-    assert list(pieces(ending)) == ["a" * (run - 10) + ".", "b" * 20]
-    early = "." + "a" * (run + 1)  # an end of a sentence in the first half is no place to cut
-    assert [len(piece) for piece in pieces(early)] == [run, 2]
-    quoted = "a" * (run - 10) + "\u3002\u300d" + "b" * 20
-    assert [len(piece) for piece in pieces(quoted)] == [run - 8, 20]  # what closes stays with what it closes
-    assert [len(piece) for piece in pieces("\u0301" * (2 * run + 1))] == [run, run, 1]  # accents alone are cut, too
-    assert [len(piece) for piece in pieces("a" * run + "\u0301b")] == [run - 1, 3]  # a letter and its accent stay together
 
 
 @pytest.fixture
@@ -382,21 +340,52 @@ def test_pieces_are_a_stream():
     assert stream.read(2) + stream.read(4) + stream.read() == b"abcdefg"
 
 
-@pytest.mark.parametrize("package", ["fake", "real"])
-def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
-    if package == "fake":
-        monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
-    else:
-        pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed")
-    with pytest.raises(TokenizerError, match="optimal-step train recipe=text"):
+def test_what_is_no_tokenizer_is_refused_with_what_to_type(tmp_path):
+    command = re.escape(TRAIN_TOKENIZER.format(tmp_path))
+    with pytest.raises(TokenizerError, match=f"there is no tokenizer; train one: {command}; or name .*--tokenizer FILE"):
         model_tokenizer(tmp_path)
-    for missing in (tmp_path / UDPIPE_TOKENIZER, tmp_path):
-        with pytest.raises(TokenizerError, match="there is no file of this name"):
-            Tokenizer(missing)
-    for content in (b"no model", b"", b"\xc3\xa9"):  # the last one would end the process
-        (tmp_path / UDPIPE_TOKENIZER).write_bytes(content)
-        with pytest.raises(TokenizerError, match="cannot load this"):
-            Tokenizer(tmp_path / UDPIPE_TOKENIZER)
+    for missing in (tmp_path / "nothing", tmp_path):
+        with pytest.raises(TokenizerError, match=r"there is no tokenizer of this name; name the file tokenizer\.json"):
+            tokenizer_file(missing)
+    for content in (b"no model", b"", b"\xc3\xa9"):
+        (tmp_path / "english.udpipe").write_bytes(content)
+        with pytest.raises(
+            TokenizerError, match=r"english\.udpipe: this is not tokenizer\.json .*UDPipe 1 .*train one: optimal-"
+        ):
+            tokenizer_file(tmp_path / "english.udpipe")
+    (tmp_path / TOKENIZER).write_text("{}")
+    with pytest.raises(ModelError, match=r"tokenizer\.json"):
+        tokenizer_file(tmp_path)
+
+
+def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(folder, tmp_path, monkeypatch, capsysbinary):
+    """Its trees of CoNLL-U are those of the same model without it; text needs a tokenizer of ours."""
+    before = tmp_path / "before"
+    random_text_model().save(before / "model")
+    random_text_model().save(tmp_path / "without")
+    (before / "model" / UDPIPE_TOKENIZER).write_bytes(b"\x0emorphodita_parsito")
+    (tmp_path / "words.conllu").write_text("1\tA" + "\t_" * 8 + "\n2\tkutya" + "\t_" * 8 + "\n\n", encoding="utf-8")
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    found = []
+    for model in (before, tmp_path / "without"):
+        monkeypatch.setattr(sys, "argv", ["parse.py", str(model), str(tmp_path / "words.conllu")])
+        assert parse.main() == 0
+        found.append(capsysbinary.readouterr().out)
+    assert found[0] == found[1] != b""
+    message = (
+        r"before: its tokenizer tokenizer\.udpipe is of UDPipe 1, which is no longer read; train one: optimal-step tokenizer "
+    )
+    monkeypatch.setattr(sys, "argv", ["parse.py", str(before), str(tmp_path / "text.txt"), "--text"])
+    with pytest.raises(TokenizerError, match=message):
+        parse.main()
+    with pytest.raises(TokenizerError, match=message):
+        Parser.load(before).parse_text(TEXT)
+    outcome = begin_parser(before, ParseOptions(text=True))(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees")))
+    assert re.search(message, str(outcome.error))
+    with pytest.raises(TokenizerError, match="UDPipe 1 is no longer read"):
+        Parser.load(before, tokenizer=before / "model" / UDPIPE_TOKENIZER)
+    for named in (folder, folder / TOKENIZER):
+        assert len(Parser.load(before, tokenizer=named).parse_text(TEXT)) == len(SENTENCES)
 
 
 def test_a_service_reads_text(folder, by_command):

@@ -1,30 +1,56 @@
-"""A tokenizer of UDPipe's that has learned a few sentences by heart."""
+"""A small tokenizer of ours, that has learned a made-up language: trained once in a process, in about a second."""
 
+from __future__ import annotations
+
+from functools import cache
 from pathlib import Path
+from random import Random
 
-from parser.text.tokens import Token, conllu_lines
-from parser.text.udpipe import OPTIONS, train_tokenizer
+from parser.model_folder import TOKENIZER
+from parser.text.character_tokenizer import CharacterTokenizer
+from parser.text.tokens import Paragraph, Token
+from parser.training.text.tokenizer import train_tokenizer
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
-TINY = OPTIONS | {"epochs": 1, "batch_size": 20}
 SENTENCES = [["A", "kutya", "ugat", "."], ["Jön", "a", "lány", "!"], ["Ma", "is", "jön", "."]]
+_WORDS = ["a", "b", "c", "éa", "kutya", "ugat", "lány", "is", "jön", "szép", "ház", "du", "du", "1", "20", "3.1"]
+# What is written together with the word before it, and ends a sentence.
+_ENDS = [".", ".", ".", "!", "?"]
 
 
-def tiny_text() -> str:
-    """What it learns from, in CoNLL-U."""
-    text = ""
-    for words in SENTENCES * 20:
-        tokens = [Token(form, (form,), space_after=form != words[-2]) for form in words]
-        text += "\n".join([*conllu_lines(tokens), "", ""])
-    return text
+def tiny_treebank() -> list[Paragraph]:
+    """What it learns from: words at blanks and marks; ``du`` is a multiword token of ``de le``; .!? end sentences."""
+    rng = Random(0)
+    made = []
+    for _ in range(150):
+        paragraph = []
+        for _ in range(rng.randint(1, 4)):
+            forms = rng.choices(_WORDS, k=rng.randint(1, 7))
+            if rng.random() < 0.6:
+                forms[0] = forms[0].capitalize()
+            if len(forms) > 3:
+                forms.insert(2, rng.choice([",", ","]))
+            forms.append(rng.choice(_ENDS))
+            after = [then not in (",", *_ENDS) for then in forms[1:]] + [True]
+            paragraph.append([Token(form, _words(form), space) for form, space in zip(forms, after, strict=True)])
+        made.append(paragraph)
+    for words in SENTENCES * 10:
+        made.append([[Token(form, (form,), form != words[-2]) for form in words]])
+    return made
 
 
-def train_tiny_tokenizer(target: Path) -> None:
-    """Trains it, in less than a second.
+def _words(form: str) -> tuple[str, ...]:
+    return {"du": ("de", "le"), "Du": ("De", "le")}.get(form, (form,))
 
-    Raises:
-        UdpipeError: UDPipe is not installed.
-    """
-    learned = target.with_suffix(".conllu")
-    learned.write_text(tiny_text())
-    train_tokenizer([learned], None, target, TINY)
+
+@cache
+def tiny_tokenizer() -> CharacterTokenizer:
+    """Train it."""
+    return train_tokenizer(tiny_treebank(), None, 1)
+
+
+def save_tiny_tokenizer(folder: Path) -> Path:
+    """Save it into a folder, and return its file."""
+    folder.mkdir(exist_ok=True)
+    tiny_tokenizer().save(folder)
+    return folder / TOKENIZER
