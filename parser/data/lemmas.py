@@ -2,7 +2,7 @@
 
 A form with its predicted tags takes the lemma in the lexicon, if there is one; else the lemma that it always had in training,
 or had most often with these tags; else the lemma of the best rule that applies (lemma_rules.py). A rule whose lemma training
-saw gets a bonus (known_lemmas.py).
+saw gets a bonus (known_lemmas.py). A rule does not apply if it leaves too little of a new form (new_forms.py).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from parser.data.lemma_rules import (
     rules_for,
 )
 from parser.data.lemma_use import LemmaUse, absent_forms, alike
+from parser.data.new_forms import LIKE, Endings, has_digits, is_symbol, keeps_half, keeps_numbers, often_far, unwritten_marks, without_marks
 from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
 from parser.model_folder import check_written, strings
 from parser.network_spec import check_type
@@ -47,6 +48,9 @@ RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
 
 # The largest bonus of a rule.
 _MOST = KNOWN_LEMMA + SAME_UPOS
+
+# A form has the one lemma that it had when spelt right, if it was spelt right more than this many times as often as misspelt.
+_USUAL = 10
 
 # Up to _FEW rules are tried without asking which can lead to a known lemma. _FAR: more characters than a form has.
 _FEW, _FAR = 4, 1 << 31
@@ -145,7 +149,12 @@ class Lemmas:
         self.known = known or KnownLemmas({"": [lemma for forms in self.seen.values() for lemma in forms.values()]}, {})
         self.casings, self.odd = casings, {*odd}
         self._not_for_new = {number for number, symbol in enumerate(rules) if symbol in self.odd}
-        self._forms = {form for forms in self.seen.values() for form in forms} if self.odd else set()
+        self._endings = Endings(self.seen.values())
+        self._misspelt: dict[tuple[str, str], str] = {}  # by UPOS and form, the lemma of misspelt words
+        for tags, forms in self.seen.items() if {"upos", "feats"} <= {*columns} else ():
+            if "Typo=Yes" in tags[self.columns.index("feats")] if tags else False:
+                upos = tags[self.columns.index("upos")]
+                self._misspelt |= {(upos, form): lemma for form, lemma in forms.items()}
         self._by_upos: dict[tuple[str, str], str] = {}  # the lemma of forms that have one lemma with all tags of a UPOS
         for tags, forms in self.seen.items() if casings and "upos" in columns else ():
             for form, lemma in forms.items() if tags else ():
@@ -162,6 +171,20 @@ class Lemmas:
         """How each UPOS got its lemmas; derived in a second for an older model."""
         return self._use or LemmaUse.derived(self._rules, self.columns, self.seen, self.known)
 
+    @cached_property
+    def _forms(self) -> set[str]:
+        return {form for forms in self.seen.values() for form in forms}
+
+    @cached_property
+    def _often_far(self) -> bool:
+        """Whether lemmas often keep less than half of their letters; then rules may do so."""
+        return often_far(self.seen.values())
+
+    @cached_property
+    def _unwritten_marks(self) -> frozenset[str]:
+        """The thousands marks that lemmas leave out."""
+        return unwritten_marks(self.seen.values())
+
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str], by_tags: Collection[str] = ()) -> Lemmas | None:
         """Return the lemmas of a treebank; None if it has no lemmas.
@@ -176,15 +199,20 @@ class Lemmas:
         by_lemma: dict[tuple[str, ...], set[str]] = {}
         frequencies: Counter[LemmaOfUpos] = Counter()
         words: set[tuple[str, str]] = set()
+        misspelt: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
         alike: set[tuple[str, str, str]] = set()
         for sentence in sentences:
             tags = [getattr(sentence, column) for column in columns]
-            odd = _odd_words(sentence)
+            apart = _words_apart(sentence)
             for place, (form, lemma, *values) in enumerate(zip(sentence.forms, sentence.lemmas, *tags, strict=True)):
                 if _is_known(form, lemma):
                     words.add((form, lemma))
-                if _is_known(form, lemma) and place not in odd:
-                    upos = values[columns.index("upos")] if "upos" in columns else ""
+                if not _is_known(form, lemma) or place in apart:
+                    continue
+                upos = values[columns.index("upos")] if "upos" in columns else ""
+                if "Typo=Yes" in sentence.feats[place]:
+                    misspelt[form, lemma, tuple(values), upos] += 1
+                else:
                     alike.add((form, lemma, upos))
                     by_form.setdefault(form, Counter())[lemma] += 1
                     tagged.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
@@ -192,6 +220,13 @@ class Lemmas:
                     frequencies[lemma, upos] += 1
         if all(lemma == EMPTY for _, lemma in words):
             return None
+        times = Counter(form for form, _, _, _ in misspelt.elements())
+        for (form, lemma, own_tags, _), number in misspelt.items():  # they keep their lemmas from other forms only
+            if _USUAL * times[form] >= sum(by_form.get(form, Counter()).values()) or form in by_tags:
+                tagged.setdefault(own_tags, {}).setdefault(form, Counter())[lemma] += number
+        for (form, lemma, own_tags, _), number in misspelt.items():
+            if form in tagged.get(own_tags, {}):
+                by_form.setdefault(form, Counter())[lemma] += number
         seen: Seen = {}
         for own_tags, forms in ((), by_form), *tagged.items():
             for form, found in forms.items():
@@ -206,7 +241,7 @@ class Lemmas:
         known = KnownLemmas(by_upos, interchangeable(by_lemma.values()))
         rules = choose_rules(words)
         odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
-        use = LemmaUse.of(alike, rules, seen.get((), {}), known)
+        use = LemmaUse.of(alike, rules, seen.get((), {}), known, {(form, upos) for form, _, _, upos in misspelt})
         return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols, use)
 
     @classmethod
@@ -276,16 +311,26 @@ class Lemmas:
         For unseen values, return the only lemma that the form has with the ``given`` UPOS. For ``binding`` see always().
         """
         forms, least = [form, cased], 0.0
-        if self.casings and (in_capitals(form) or form == form.capitalize()):
+        if self.casings and form != form.lower() and (form.isupper() or form == form.capitalize()):
             most, capitals = self.casings.get(upos, ("keep", "keep"))
-            forms += [form.capitalize(), *([form.lower()] if most == "lower" else [])]  # the name Baker is not a baker
-            least = KNOWN_LEMMA + SAME_UPOS if in_capitals(form) and capitals == "keep" else 0.0  # WHO is not who
-        own = self.seen.get(values, {})
+            fewer = [form.capitalize(), form.lower()] if most != "lower" or not in_capitals(form) else [form.lower(), form.capitalize()]
+            forms += fewer[: 1 + (most == "lower" or form != form.capitalize())]  # the name Baker is not a baker
+            least = _MOST if in_capitals(form) and capitals == "keep" else 0.0  # WHO is not who
+        own, first = self.seen.get(values, {}), None
         for one in forms:
             lemma = self.always(one, *binding) or own.get(one) or self._by_upos.get((given, one))
+            lemma = lemma or self._misspelt.get((upos, one))
             if lemma and (one == form or self.known.gain(lemma, upos) >= least):
-                return lemma
-        return None
+                if not in_capitals(form) or self.known.gain(lemma, upos) == _MOST:
+                    return lemma
+                first = first or lemma  # in capitals: another case may have a lemma of this UPOS
+        return first
+
+    def of_numbers_and_symbols(self, form: str) -> tuple[str, str | None]:
+        """Return a new form without the thousands marks that lemmas leave out, and its lemma if it is a symbol."""
+        if is_symbol(form):
+            return form, form
+        return without_marks(form, self._unwritten_marks) if has_digits(form) else form, None
 
     def extended(self, new: Lemmas) -> Lemmas:
         """Return these lemmas extended by new ones with the same columns; where they differ, the new ones win."""
@@ -344,31 +389,49 @@ class Lemmas:
                 near = near[own[near] != -np.inf]
             elif len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
-                possible[0] = True
+                possible |= own[near] >= own[near[0]] - LIKE
                 near = near[possible]
             found.append(self._best(form, upos[row], own[near].tolist(), near.tolist()))
         return found
 
     def _apply(self, number: int, form: str) -> str | None:
-        """Return the lemma of a form by a rule; None if it does not apply, such as an odd rule to a new form."""
-        return None if number in self._not_for_new and form not in self._forms else self._rules[number](form)
+        """Return the lemma of a form by a rule; None if it does not apply: to a new form, if it is odd or keeps too little."""
+        rule = self._rules[number]
+        lemma = rule(form)
+        if lemma is None or lemma == form or form in self._forms:
+            return None if lemma is not None and number in self._not_for_new and form not in self._forms else lemma
+        if number in self._not_for_new:
+            return None
+        if has_digits(form):
+            return lemma if keeps_numbers(form, lemma) else None
+        return lemma if keeps_half(form, rule, lemma) or self._often_far else None
 
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
-        """Return the lemma by the rule with the highest score, bonus included; the first of equal ones."""
-        found, highest = None, -math.inf
+        """Return the lemma by the rule with the highest score, its bonus and the gain of its ending included.
+
+        Of equal ones the first counts.
+        """
+        highest, found = -math.inf, dict[str, tuple[float, LemmaRule]]()
         for number, score in zip(ranked, scores, strict=True):
-            if found is not None and score + _MOST <= highest:
+            if found and score + _MOST + LIKE <= highest:
                 break
             if (made := self._apply(number, form)) is not None:
                 lemma = self.known.spelled(made)
                 gained = score + self.known.gain(lemma, upos)
-                if found is None or gained > highest:
-                    found, highest = lemma, gained
-        if found is None:
+                highest = max(highest, gained)
+                if lemma not in found or gained > found[lemma][0]:
+                    found[lemma] = gained, self._rules[number]
+        if not found:
             return form
-        if self.casings and _mixes(found) and not _mixes(form):
-            return CASINGS[self.casings.get(upos, ["lower"])[0]](found)
-        return found
+        alike = [(lemma, *one) for lemma, one in found.items() if one[0] >= highest - LIKE]
+        best = alike[0][0]
+        if len(alike) > 1:
+            lemmas, totals, rules = zip(*alike, strict=True)
+            gains = self._endings.gains(form, rules)
+            best = max(zip(totals, gains, lemmas, strict=True), key=lambda one: one[0] + one[1])[2]
+        if self.casings and _mixes(best) and not _mixes(form):
+            return CASINGS[self.casings.get(upos, ["lower"])[0]](best)
+        return best
 
     def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:
         """Return, by possible lemma of a form, the rules that give it.
@@ -424,11 +487,11 @@ def _is_known(form: str, lemma: str) -> bool:
     return is_lemma(lemma) and (lemma != EMPTY or form == EMPTY)
 
 
-def _odd_words(sentence: AttributeColumns) -> set[int]:
-    """Return the words that are no model for others: words with Typo=Yes, and words that are written apart (goeswith)."""
+def _words_apart(sentence: AttributeColumns) -> set[int]:
+    """Return the places of words that are written apart (goeswith): no model for others, nor for themselves."""
     deprels, heads = getattr(sentence, "deprels", ()), getattr(sentence, "heads", ())
     apart = {place for place, deprel in enumerate(deprels) if deprel.split(":")[0] == "goeswith"}
-    return apart | {heads[place] - 1 for place in apart} | {n for n, feats in enumerate(sentence.feats) if "Typo=Yes" in feats}
+    return apart | {heads[place] - 1 for place in apart}
 
 
 def _mixes(word: str) -> bool:
@@ -521,17 +584,23 @@ def lemmatize(
     for place, (own, strictly) in enumerate(binding):
         if own and forms[place] in always:
             found[place] = lemmas.always(forms[place], own, strictly)
+    all_upos = tags.get("upos", [""] * len(forms))
+    for place, form in enumerate(forms):
+        if found[place] is not None and form.isupper() and in_capitals(form):
+            if lemmas.known.gain(found[place] or "", all_upos[place]) < _MOST:
+                found[place] = None  # another case may have a lemma of this UPOS
     if lexicon is not None:
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)
         found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
-    all_upos = tags.get("upos", [""] * len(forms))
     places = [place for place, lemma in enumerate(found) if lemma is None and forms[place]]
     cased = {place: lemmas.cased(forms[place], all_upos[place], not place or not forms[place - 1]) for place in places}
     for place, form in cased.items():
         values = tuple(column[place] for column in columns)
         own = given[place] if given else ""
         found[place] = lemmas.remembered(forms[place], form, values, all_upos[place], own, binding[place])
+        if found[place] is None:
+            cased[place], found[place] = lemmas.of_numbers_and_symbols(form)
     if left := [place for place in places if found[place] is None]:
         new, upos = [cased[place] for place in left], [all_upos[place] for place in left]
         rule_scores = scores(new, np.array(left, np.int64))
