@@ -12,17 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 
 from oracles.errors import OptimalStepError
-from parser.conllu.checks import EMPTY, ConlluError
-from parser.conllu.files import open_input
+from parser.conllu.checks import EMPTY
 from parser.data.attributes import AttributeColumns
 from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, LemmaOfUpos, interchangeable
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.lemma_rules import (
     CASINGS,
     LemmaRule,
@@ -35,7 +33,17 @@ from parser.data.lemma_rules import (
     rules_for,
 )
 from parser.data.lemma_use import LemmaUse, absent_forms, alike
-from parser.data.new_forms import LIKE, Endings, has_digits, is_symbol, keeps_half, keeps_numbers, often_far, unwritten_marks, without_marks
+from parser.data.new_forms import (
+    LIKE,
+    Endings,
+    has_digits,
+    is_symbol,
+    keeps_half,
+    keeps_numbers,
+    often_far,
+    unwritten_marks,
+    without_marks,
+)
 from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
 from parser.model_folder import check_written, strings
 from parser.network_spec import check_type
@@ -220,13 +228,12 @@ class Lemmas:
                     frequencies[lemma, upos] += 1
         if all(lemma == EMPTY for _, lemma in words):
             return None
-        times = Counter(form for form, _, _, _ in misspelt.elements())
-        for (form, lemma, own_tags, _), number in misspelt.items():  # they keep their lemmas from other forms only
-            if _USUAL * times[form] >= sum(by_form.get(form, Counter()).values()) or form in by_tags:
-                tagged.setdefault(own_tags, {}).setdefault(form, Counter())[lemma] += number
-        for (form, lemma, own_tags, _), number in misspelt.items():
-            if form in tagged.get(own_tags, {}):
+        slips = Counter(form for form, _, _, _ in misspelt.elements())
+        usual = {form for form, number in slips.items() if form in by_form and by_form[form].total() > _USUAL * number}
+        for (form, lemma, own_tags, _), number in misspelt.items():  # no model for other forms, but for the same ones
+            if form not in usual:
                 by_form.setdefault(form, Counter())[lemma] += number
+                tagged.setdefault(own_tags, {}).setdefault(form, Counter())[lemma] += number
         seen: Seen = {}
         for own_tags, forms in ((), by_form), *tagged.items():
             for form, found in forms.items():
@@ -310,21 +317,22 @@ class Lemmas:
 
         For unseen values, return the only lemma that the form has with the ``given`` UPOS. For ``binding`` see always().
         """
-        forms, least = [form, cased], 0.0
+        forms, least, all_capitals = [form, cased], 0.0, in_capitals(form)
         if self.casings and form != form.lower() and (form.isupper() or form == form.capitalize()):
             most, capitals = self.casings.get(upos, ("keep", "keep"))
-            fewer = [form.capitalize(), form.lower()] if most != "lower" or not in_capitals(form) else [form.lower(), form.capitalize()]
-            forms += fewer[: 1 + (most == "lower" or form != form.capitalize())]  # the name Baker is not a baker
-            least = _MOST if in_capitals(form) and capitals == "keep" else 0.0  # WHO is not who
-        own, first = self.seen.get(values, {}), None
+            fewer = [form.lower(), form.capitalize()] if most == "lower" else [form.capitalize(), form.lower()]
+            # The name Baker is not a baker, but BAKER may be one.
+            forms += fewer if form.isupper() or most == "lower" else fewer[:1]
+            least = _MOST if all_capitals and capitals == "keep" else 0.0  # WHO is not who
+        own, found = self.seen.get(values, {}), None
         for one in forms:
             lemma = self.always(one, *binding) or own.get(one) or self._by_upos.get((given, one))
             lemma = lemma or self._misspelt.get((upos, one))
             if lemma and (one == form or self.known.gain(lemma, upos) >= least):
-                if not in_capitals(form) or self.known.gain(lemma, upos) == _MOST:
-                    return lemma
-                first = first or lemma  # in capitals: another case may have a lemma of this UPOS
-        return first
+                found = found or lemma
+                if not all_capitals or self.known.gain(lemma, upos) == _MOST:
+                    return lemma  # else another case may have a lemma of this UPOS
+        return found
 
     def of_numbers_and_symbols(self, form: str) -> tuple[str, str | None]:
         """Return a new form without the thousands marks that lemmas leave out, and its lemma if it is a symbol."""
@@ -423,12 +431,10 @@ class Lemmas:
                     found[lemma] = gained, self._rules[number]
         if not found:
             return form
-        alike = [(lemma, *one) for lemma, one in found.items() if one[0] >= highest - LIKE]
-        best = alike[0][0]
-        if len(alike) > 1:
-            lemmas, totals, rules = zip(*alike, strict=True)
-            gains = self._endings.gains(form, rules)
-            best = max(zip(totals, gains, lemmas, strict=True), key=lambda one: one[0] + one[1])[2]
+        like = {lemma: one for lemma, one in found.items() if not one[0] < highest - LIKE}
+        gains = self._endings.gains(form, [rule for _, rule in like.values()]) if len(like) > 1 else [0.0]
+        totals = {lemma: gained + gain for (lemma, (gained, _)), gain in zip(like.items(), gains, strict=True)}
+        best = max(totals, key=totals.__getitem__)
         if self.casings and _mixes(best) and not _mixes(form):
             return CASINGS[self.casings.get(upos, ["lower"])[0]](best)
         return best
@@ -499,62 +505,6 @@ def _mixes(word: str) -> bool:
     return word not in (word.lower(), word.upper(), word.capitalize())
 
 
-class LemmaLexicon:
-    """A lexicon of lemmas, from a file.
-
-    Args:
-        lemmas: by (UPOS, FEATS), each ``_`` for any, and by form: the lemma.
-
-    Attributes:
-        applied: whether some word has had an entry.
-    """
-
-    def __init__(self, lemmas: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        self._lemmas, self.applied = lemmas, False
-        self._small = {
-            tags: {form.casefold(): lemma for form, lemma in [*forms.items()][::-1]} for tags, forms in lemmas.items()
-        }
-
-    @classmethod
-    def read(cls, path: Path) -> LemmaLexicon:
-        """Read a file of lines: form, UPOS or _, lemma, and FEATS if they matter, separated by tabs; the first entry counts.
-
-        Blank lines and comments, which begin with # and have no tab, are skipped.
-
-        Raises:
-            ConlluError: the file cannot be read, or a line has another format.
-        """
-        lemmas: dict[tuple[str, str], dict[str, str]] = {}
-        with open_input(path) as source:
-            for number, line in enumerate(source, 1):
-                try:
-                    columns = line.decode("utf-8" if number > 1 else "utf-8-sig").rstrip("\r\n").split("\t")
-                except UnicodeDecodeError:
-                    columns = []
-                if len(columns) == 1 and (columns[0].startswith("#") or not columns[0].strip()):
-                    continue
-                if len(columns) == 3:
-                    columns.append(EMPTY)
-                if len(columns) != 4 or not columns[0] or not is_lemma(columns[2]):
-                    expected = "form, UPOS or _, lemma, and FEATS if they matter, in UTF-8, with tabs between them"
-                    raise ConlluError(f"{path}, line {number}: a line of a lexicon is {expected}; correct it")
-                form, upos, lemma, feats = columns
-                lemmas.setdefault((upos, feats), {}).setdefault(form, lemma)
-        for forms in lemmas.values():
-            for form, lemma in [*forms.items()]:
-                forms.setdefault(normalize("NFC", form), lemma)  # forms are looked up in NFC
-        return cls(lemmas)
-
-    def lemma(self, form: str, upos: str, feats: str) -> str | None:
-        """Return the lemma of a word; the same case comes before other case, and entries with its tags before those with _."""
-        for lemmas, written in ((self._lemmas, form), (self._small, form.casefold())):
-            for tags in ((upos, feats), (upos, EMPTY), (EMPTY, feats), (EMPTY, EMPTY)):
-                if (lemma := lemmas.get(tags, {}).get(written)) is not None:
-                    self.applied = True
-                    return lemma
-        return None
-
-
 def lemmatize(
     lemmas: Lemmas,
     forms: Sequence[str],
@@ -585,10 +535,9 @@ def lemmatize(
         if own and forms[place] in always:
             found[place] = lemmas.always(forms[place], own, strictly)
     all_upos = tags.get("upos", [""] * len(forms))
-    for place, form in enumerate(forms):
-        if found[place] is not None and form.isupper() and in_capitals(form):
-            if lemmas.known.gain(found[place] or "", all_upos[place]) < _MOST:
-                found[place] = None  # another case may have a lemma of this UPOS
+    for place, lemma in enumerate(found):
+        if lemma and forms[place].isupper() and in_capitals(forms[place]) and lemmas.known.gain(lemma, all_upos[place]) < _MOST:
+            found[place] = None  # another case may have a lemma of this UPOS
     if lexicon is not None:
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)
