@@ -415,26 +415,29 @@ class Lemmas:
         return lemma if keeps_half(form, rule, lemma) or self._often_far else None
 
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
-        """Return the lemma by the rule with the highest score, its bonus and the gain of its ending included.
+        """Return the lemma by the rule with the highest score, its bonus included; the first of equal ones.
 
-        Of equal ones the first counts.
+        Among rules of like score endings decide, but a known lemma stays if the ending speaks for it at all.
         """
-        highest, found = -math.inf, dict[str, tuple[float, LemmaRule]]()
+        highest, found = -math.inf, dict[str, tuple[float, float, LemmaRule]]()
         for number, score in zip(ranked, scores, strict=True):
             if found and score + _MOST + LIKE <= highest:
                 break
             if (made := self._apply(number, form)) is not None:
                 lemma = self.known.spelled(made)
-                gained = score + self.known.gain(lemma, upos)
-                highest = max(highest, gained)
-                if lemma not in found or gained > found[lemma][0]:
-                    found[lemma] = gained, self._rules[number]
+                bonus = self.known.gain(lemma, upos)
+                highest = max(highest, score + bonus)
+                if lemma not in found or score + bonus > found[lemma][0]:
+                    found[lemma] = score + bonus, bonus, self._rules[number]
         if not found:
             return form
-        like = {lemma: one for lemma, one in found.items() if not one[0] < highest - LIKE}
-        gains = self._endings.gains(form, [rule for _, rule in like.values()]) if len(like) > 1 else [0.0]
-        totals = {lemma: gained + gain for (lemma, (gained, _)), gain in zip(like.items(), gains, strict=True)}
-        best = max(totals, key=totals.__getitem__)
+        like = [lemma for lemma, (score, _, _) in found.items() if not score < highest - LIKE]
+        best = max(like, key=lambda lemma: found[lemma][0])
+        if len(like) > 1:
+            gains = dict(zip(like, self._endings.gains(form, [found[lemma][2] for lemma in like]), strict=True))
+            if gains[best]:
+                like = [lemma for lemma in like if found[lemma][1] >= found[best][1]]
+            best = max(like, key=lambda lemma: found[lemma][0] + gains[lemma])
         if self.casings and _mixes(best) and not _mixes(form):
             return CASINGS[self.casings.get(upos, ["lower"])[0]](best)
         return best
