@@ -39,7 +39,12 @@ class LemmaUse:
 
     @classmethod
     def of(
-        cls, words: Collection[tuple[str, str, str]], rules: Sequence[LemmaRule], always: Mapping[str, str], known: KnownLemmas
+        cls,
+        words: Collection[tuple[str, str, str]],
+        rules: Sequence[LemmaRule],
+        always: Mapping[str, str],
+        known: KnownLemmas,
+        further: Collection[tuple[str, str]] = (),
     ) -> LemmaUse:
         """Return how words of a treebank got their lemmas.
 
@@ -48,12 +53,13 @@ class LemmaUse:
             rules: the rules by number.
             always: the lemma of each form that always had the same one.
             known: the known lemmas.
+            further: forms of further words, such as misspelt ones, which teach no rules, and their UPOS.
         """
         numbers = _Numbers(rules)
         used: dict[str, set[int]] = {}
         for form, lemma, upos in words:
             used.setdefault(upos, numbers.of("", "")).update(numbers.of(form, lemma))
-        had = {(form, upos) for form, _, upos in words}
+        had = {(form, upos) for form, _, upos in words} | {*further}
         return cls(used, absent_forms(always, known, lambda form, upos: (form, upos) in had))
 
     @classmethod

@@ -2,7 +2,7 @@
 
 A form with its predicted tags takes the lemma in the lexicon, if there is one; else the lemma that it always had in training,
 or had most often with these tags; else the lemma of the best rule that applies (lemma_rules.py). A rule whose lemma training
-saw gets a bonus (known_lemmas.py).
+saw gets a bonus (known_lemmas.py). A rule does not apply if it leaves too little of a new form (new_forms.py).
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 
 from oracles.errors import OptimalStepError
-from parser.conllu.checks import EMPTY, ConlluError
-from parser.conllu.files import open_input
+from parser.conllu.checks import EMPTY
 from parser.data.attributes import AttributeColumns
 from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, LemmaOfUpos, interchangeable
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.lemma_rules import (
     CASINGS,
     LemmaRule,
@@ -35,6 +33,17 @@ from parser.data.lemma_rules import (
     rules_for,
 )
 from parser.data.lemma_use import LemmaUse, absent_forms, alike
+from parser.data.new_forms import (
+    LIKE,
+    Endings,
+    has_digits,
+    is_symbol,
+    keeps_half,
+    keeps_numbers,
+    often_far,
+    unwritten_marks,
+    without_marks,
+)
 from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
 from parser.model_folder import check_written, strings
 from parser.network_spec import check_type
@@ -47,6 +56,9 @@ RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
 
 # The largest bonus of a rule.
 _MOST = KNOWN_LEMMA + SAME_UPOS
+
+# A form has the one lemma that it had when spelt right, if it was spelt right more than this many times as often as misspelt.
+_USUAL = 10
 
 # Up to _FEW rules are tried without asking which can lead to a known lemma. _FAR: more characters than a form has.
 _FEW, _FAR = 4, 1 << 31
@@ -145,7 +157,12 @@ class Lemmas:
         self.known = known or KnownLemmas({"": [lemma for forms in self.seen.values() for lemma in forms.values()]}, {})
         self.casings, self.odd = casings, {*odd}
         self._not_for_new = {number for number, symbol in enumerate(rules) if symbol in self.odd}
-        self._forms = {form for forms in self.seen.values() for form in forms} if self.odd else set()
+        self._endings = Endings(self.seen.values())
+        self._misspelt: dict[tuple[str, str], str] = {}  # by UPOS and form, the lemma of misspelt words
+        for tags, forms in self.seen.items() if {"upos", "feats"} <= {*columns} else ():
+            if "Typo=Yes" in tags[self.columns.index("feats")] if tags else False:
+                upos = tags[self.columns.index("upos")]
+                self._misspelt |= {(upos, form): lemma for form, lemma in forms.items()}
         self._by_upos: dict[tuple[str, str], str] = {}  # the lemma of forms that have one lemma with all tags of a UPOS
         for tags, forms in self.seen.items() if casings and "upos" in columns else ():
             for form, lemma in forms.items() if tags else ():
@@ -162,6 +179,20 @@ class Lemmas:
         """How each UPOS got its lemmas; derived in a second for an older model."""
         return self._use or LemmaUse.derived(self._rules, self.columns, self.seen, self.known)
 
+    @cached_property
+    def _forms(self) -> set[str]:
+        return {form for forms in self.seen.values() for form in forms}
+
+    @cached_property
+    def _often_far(self) -> bool:
+        """Whether lemmas often keep less than half of their letters; then rules may do so."""
+        return often_far(self.seen.values())
+
+    @cached_property
+    def _unwritten_marks(self) -> frozenset[str]:
+        """The thousands marks that lemmas leave out."""
+        return unwritten_marks(self.seen.values())
+
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str], by_tags: Collection[str] = ()) -> Lemmas | None:
         """Return the lemmas of a treebank; None if it has no lemmas.
@@ -176,15 +207,20 @@ class Lemmas:
         by_lemma: dict[tuple[str, ...], set[str]] = {}
         frequencies: Counter[LemmaOfUpos] = Counter()
         words: set[tuple[str, str]] = set()
+        misspelt: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
         alike: set[tuple[str, str, str]] = set()
         for sentence in sentences:
             tags = [getattr(sentence, column) for column in columns]
-            odd = _odd_words(sentence)
+            apart = _words_apart(sentence)
             for place, (form, lemma, *values) in enumerate(zip(sentence.forms, sentence.lemmas, *tags, strict=True)):
                 if _is_known(form, lemma):
                     words.add((form, lemma))
-                if _is_known(form, lemma) and place not in odd:
-                    upos = values[columns.index("upos")] if "upos" in columns else ""
+                if not _is_known(form, lemma) or place in apart:
+                    continue
+                upos = values[columns.index("upos")] if "upos" in columns else ""
+                if "Typo=Yes" in sentence.feats[place]:
+                    misspelt[form, lemma, tuple(values), upos] += 1
+                else:
                     alike.add((form, lemma, upos))
                     by_form.setdefault(form, Counter())[lemma] += 1
                     tagged.setdefault(tuple(values), {}).setdefault(form, Counter())[lemma] += 1
@@ -192,6 +228,12 @@ class Lemmas:
                     frequencies[lemma, upos] += 1
         if all(lemma == EMPTY for _, lemma in words):
             return None
+        slips = Counter(form for form, _, _, _ in misspelt.elements())
+        usual = {form for form, number in slips.items() if form in by_form and by_form[form].total() > _USUAL * number}
+        for (form, lemma, own_tags, _), number in misspelt.items():  # no model for other forms, but for the same ones
+            if form not in usual:
+                by_form.setdefault(form, Counter())[lemma] += number
+                tagged.setdefault(own_tags, {}).setdefault(form, Counter())[lemma] += number
         seen: Seen = {}
         for own_tags, forms in ((), by_form), *tagged.items():
             for form, found in forms.items():
@@ -206,7 +248,7 @@ class Lemmas:
         known = KnownLemmas(by_upos, interchangeable(by_lemma.values()))
         rules = choose_rules(words)
         odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
-        use = LemmaUse.of(alike, rules, seen.get((), {}), known)
+        use = LemmaUse.of(alike, rules, seen.get((), {}), known, {(form, upos) for form, _, _, upos in misspelt})
         return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols, use)
 
     @classmethod
@@ -275,17 +317,28 @@ class Lemmas:
 
         For unseen values, return the only lemma that the form has with the ``given`` UPOS. For ``binding`` see always().
         """
-        forms, least = [form, cased], 0.0
-        if self.casings and (in_capitals(form) or form == form.capitalize()):
+        forms, least, all_capitals = [form, cased], 0.0, in_capitals(form)
+        if self.casings and form != form.lower() and (form.isupper() or form == form.capitalize()):
             most, capitals = self.casings.get(upos, ("keep", "keep"))
-            forms += [form.capitalize(), *([form.lower()] if most == "lower" else [])]  # the name Baker is not a baker
-            least = KNOWN_LEMMA + SAME_UPOS if in_capitals(form) and capitals == "keep" else 0.0  # WHO is not who
-        own = self.seen.get(values, {})
+            fewer = [form.lower(), form.capitalize()] if most == "lower" else [form.capitalize(), form.lower()]
+            # The name Baker is not a baker, but BAKER may be one.
+            forms += fewer if form.isupper() or most == "lower" else fewer[:1]
+            least = _MOST if all_capitals and capitals == "keep" else 0.0  # WHO is not who
+        own, found = self.seen.get(values, {}), None
         for one in forms:
             lemma = self.always(one, *binding) or own.get(one) or self._by_upos.get((given, one))
+            lemma = lemma or self._misspelt.get((upos, one))
             if lemma and (one == form or self.known.gain(lemma, upos) >= least):
-                return lemma
-        return None
+                found = found or lemma
+                if not all_capitals or self.known.gain(lemma, upos) == _MOST:
+                    return lemma  # else another case may have a lemma of this UPOS
+        return found
+
+    def of_numbers_and_symbols(self, form: str) -> tuple[str, str | None]:
+        """Return a new form without the thousands marks that lemmas leave out, and its lemma if it is a symbol."""
+        if is_symbol(form):
+            return form, form
+        return without_marks(form, self._unwritten_marks) if has_digits(form) else form, None
 
     def extended(self, new: Lemmas) -> Lemmas:
         """Return these lemmas extended by new ones with the same columns; where they differ, the new ones win."""
@@ -344,31 +397,50 @@ class Lemmas:
                 near = near[own[near] != -np.inf]
             elif len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
-                possible[0] = True
+                possible |= own[near] >= own[near[0]] - LIKE
                 near = near[possible]
             found.append(self._best(form, upos[row], own[near].tolist(), near.tolist()))
         return found
 
     def _apply(self, number: int, form: str) -> str | None:
-        """Return the lemma of a form by a rule; None if it does not apply, such as an odd rule to a new form."""
-        return None if number in self._not_for_new and form not in self._forms else self._rules[number](form)
+        """Return the lemma of a form by a rule; None if it does not apply: to a new form, if it is odd or keeps too little."""
+        rule = self._rules[number]
+        lemma = rule(form)
+        if lemma is None or lemma == form or form in self._forms:
+            return None if lemma is not None and number in self._not_for_new and form not in self._forms else lemma
+        if number in self._not_for_new:
+            return None
+        if has_digits(form):
+            return lemma if keeps_numbers(form, lemma) else None
+        return lemma if keeps_half(form, rule, lemma) or self._often_far else None
 
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
-        """Return the lemma by the rule with the highest score, bonus included; the first of equal ones."""
-        found, highest = None, -math.inf
+        """Return the lemma by the rule with the highest score, its bonus included; the first of equal ones.
+
+        Among rules of like score endings decide, but a known lemma stays if the ending speaks for it at all.
+        """
+        highest, found = -math.inf, dict[str, tuple[float, float, LemmaRule]]()
         for number, score in zip(ranked, scores, strict=True):
-            if found is not None and score + _MOST <= highest:
+            if found and score + _MOST + LIKE <= highest:
                 break
             if (made := self._apply(number, form)) is not None:
                 lemma = self.known.spelled(made)
-                gained = score + self.known.gain(lemma, upos)
-                if found is None or gained > highest:
-                    found, highest = lemma, gained
-        if found is None:
+                bonus = self.known.gain(lemma, upos)
+                highest = max(highest, score + bonus)
+                if lemma not in found or score + bonus > found[lemma][0]:
+                    found[lemma] = score + bonus, bonus, self._rules[number]
+        if not found:
             return form
-        if self.casings and _mixes(found) and not _mixes(form):
-            return CASINGS[self.casings.get(upos, ["lower"])[0]](found)
-        return found
+        like = [lemma for lemma, (score, _, _) in found.items() if not score < highest - LIKE]
+        best = max(like, key=lambda lemma: found[lemma][0])
+        if len(like) > 1:
+            gains = dict(zip(like, self._endings.gains(form, [found[lemma][2] for lemma in like]), strict=True))
+            if gains[best]:
+                like = [lemma for lemma in like if found[lemma][1] >= found[best][1]]
+            best = max(like, key=lambda lemma: found[lemma][0] + gains[lemma])
+        if self.casings and _mixes(best) and not _mixes(form):
+            return CASINGS[self.casings.get(upos, ["lower"])[0]](best)
+        return best
 
     def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:
         """Return, by possible lemma of a form, the rules that give it.
@@ -424,72 +496,16 @@ def _is_known(form: str, lemma: str) -> bool:
     return is_lemma(lemma) and (lemma != EMPTY or form == EMPTY)
 
 
-def _odd_words(sentence: AttributeColumns) -> set[int]:
-    """Return the words that are no model for others: words with Typo=Yes, and words that are written apart (goeswith)."""
+def _words_apart(sentence: AttributeColumns) -> set[int]:
+    """Return the places of words that are written apart (goeswith): no model for others, nor for themselves."""
     deprels, heads = getattr(sentence, "deprels", ()), getattr(sentence, "heads", ())
     apart = {place for place, deprel in enumerate(deprels) if deprel.split(":")[0] == "goeswith"}
-    return apart | {heads[place] - 1 for place in apart} | {n for n, feats in enumerate(sentence.feats) if "Typo=Yes" in feats}
+    return apart | {heads[place] - 1 for place in apart}
 
 
 def _mixes(word: str) -> bool:
     """Return whether a word mixes cases: it is not in lower case, not in capitals, and not capitalized."""
     return word not in (word.lower(), word.upper(), word.capitalize())
-
-
-class LemmaLexicon:
-    """A lexicon of lemmas, from a file.
-
-    Args:
-        lemmas: by (UPOS, FEATS), each ``_`` for any, and by form: the lemma.
-
-    Attributes:
-        applied: whether some word has had an entry.
-    """
-
-    def __init__(self, lemmas: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-        self._lemmas, self.applied = lemmas, False
-        self._small = {
-            tags: {form.casefold(): lemma for form, lemma in [*forms.items()][::-1]} for tags, forms in lemmas.items()
-        }
-
-    @classmethod
-    def read(cls, path: Path) -> LemmaLexicon:
-        """Read a file of lines: form, UPOS or _, lemma, and FEATS if they matter, separated by tabs; the first entry counts.
-
-        Blank lines and comments, which begin with # and have no tab, are skipped.
-
-        Raises:
-            ConlluError: the file cannot be read, or a line has another format.
-        """
-        lemmas: dict[tuple[str, str], dict[str, str]] = {}
-        with open_input(path) as source:
-            for number, line in enumerate(source, 1):
-                try:
-                    columns = line.decode("utf-8" if number > 1 else "utf-8-sig").rstrip("\r\n").split("\t")
-                except UnicodeDecodeError:
-                    columns = []
-                if len(columns) == 1 and (columns[0].startswith("#") or not columns[0].strip()):
-                    continue
-                if len(columns) == 3:
-                    columns.append(EMPTY)
-                if len(columns) != 4 or not columns[0] or not is_lemma(columns[2]):
-                    expected = "form, UPOS or _, lemma, and FEATS if they matter, in UTF-8, with tabs between them"
-                    raise ConlluError(f"{path}, line {number}: a line of a lexicon is {expected}; correct it")
-                form, upos, lemma, feats = columns
-                lemmas.setdefault((upos, feats), {}).setdefault(form, lemma)
-        for forms in lemmas.values():
-            for form, lemma in [*forms.items()]:
-                forms.setdefault(normalize("NFC", form), lemma)  # forms are looked up in NFC
-        return cls(lemmas)
-
-    def lemma(self, form: str, upos: str, feats: str) -> str | None:
-        """Return the lemma of a word; the same case comes before other case, and entries with its tags before those with _."""
-        for lemmas, written in ((self._lemmas, form), (self._small, form.casefold())):
-            for tags in ((upos, feats), (upos, EMPTY), (EMPTY, feats), (EMPTY, EMPTY)):
-                if (lemma := lemmas.get(tags, {}).get(written)) is not None:
-                    self.applied = True
-                    return lemma
-        return None
 
 
 def lemmatize(
@@ -521,17 +537,22 @@ def lemmatize(
     for place, (own, strictly) in enumerate(binding):
         if own and forms[place] in always:
             found[place] = lemmas.always(forms[place], own, strictly)
+    all_upos = tags.get("upos", [""] * len(forms))
+    for place, lemma in enumerate(found):
+        if lemma and forms[place].isupper() and in_capitals(forms[place]) and lemmas.known.gain(lemma, all_upos[place]) < _MOST:
+            found[place] = None  # another case may have a lemma of this UPOS
     if lexicon is not None:
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)
         found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
-    all_upos = tags.get("upos", [""] * len(forms))
     places = [place for place, lemma in enumerate(found) if lemma is None and forms[place]]
     cased = {place: lemmas.cased(forms[place], all_upos[place], not place or not forms[place - 1]) for place in places}
     for place, form in cased.items():
         values = tuple(column[place] for column in columns)
         own = given[place] if given else ""
         found[place] = lemmas.remembered(forms[place], form, values, all_upos[place], own, binding[place])
+        if found[place] is None:
+            cased[place], found[place] = lemmas.of_numbers_and_symbols(form)
     if left := [place for place in places if found[place] is None]:
         new, upos = [cased[place] for place in left], [all_upos[place] for place in left]
         rule_scores = scores(new, np.array(left, np.int64))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
@@ -114,10 +115,33 @@ class SimilarQuotes(SimilarVocabulary):
     foldings = (directed, plain)
 
     def spelled(self, form: str) -> str:
-        """Return the known form that is similar to a form with such marks; the form itself if it is known, or none is."""
-        if form in self or not _MARKS.search(form) or (number := self._similar(form)) == UNKNOWN:
+        """Return the known form that is similar to a form with such marks; the form itself if it is known, or a dash.
+
+        If a known form is similar in another case only, its marks count. If none is, return the form with similar marks in
+        place of those that no known form has.
+        """
+        if form in self or not _MARKS.search(form) or not plain(form).strip("-"):
             return form
-        return self.symbols[number - N_RESERVED]
+        if (number := self._similar(form)) != UNKNOWN:
+            return self.symbols[number - N_RESERVED]
+        for small in (form.lower(), form.capitalize()):
+            if len(small) == len(form) and (number := self._similar(small)) != UNKNOWN:
+                known = self.symbols[number - N_RESERVED]
+                return "".join(
+                    its if mine != its and _MARKS.match(mine) else mine for mine, its in zip(form, known, strict=True)
+                )
+        marks = self._marks
+        return _MARKS.sub(lambda found: found[0] if found[0] in marks else marks.most_similar(found[0]), form)
+
+    @cached_property
+    def _marks(self) -> SimilarQuotes:
+        """The marks of all known forms, the most frequent first."""
+        counts = Counter(mark for symbol in self.symbols for mark in _MARKS.findall(symbol))
+        return SimilarQuotes([mark for mark, _ in counts.most_common()])
+
+    def most_similar(self, mark: str) -> str:
+        """Return the known mark that is similar to a mark; the mark itself if there is none."""
+        return mark if (number := self._similar(mark)) == UNKNOWN else self.symbols[number - N_RESERVED]
 
 
 class SimilarCharacters(SimilarVocabulary):

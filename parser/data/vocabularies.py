@@ -149,10 +149,11 @@ class Vocabularies:
     def tokens_to_lemmatize(self, sentences: Iterable[Sequence[str]]) -> list[str]:
         """Return the forms of the tokens of sentences as lemmas are predicted from them; see tokens_of().
 
-        They are in NFC. If similar forms count, a form whose lemma is unknown gets the quotes of one whose lemma is known.
+        They are in NFC. A form whose lemma is unknown gets the quotes of one whose lemma is known, or else those quotes
+        that forms with lemmas have.
         """
         tokens = tokens_of(map(self._spelled_for_lemmas, sentences))
-        return [*map(self._with_known_lemmas.spelled, tokens)] if self.similar and self.lemmas is not None else tokens
+        return tokens if self.lemmas is None else [*map(self._with_known_lemmas.spelled, tokens)]
 
     @cached_property
     def _with_known_lemmas(self) -> SimilarQuotes:

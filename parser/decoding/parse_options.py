@@ -19,7 +19,7 @@ import numpy as np
 
 from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, searching
-from parser.data.lemmas import LemmaLexicon
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.decoding.given_arcs import check_keeps_arcs
 from parser.decoding.parsers import check_search
 from parser.model.loading import AnyModel

@@ -21,7 +21,8 @@ from oracles.errors import did_you_mean
 from parser import batch_sizes
 from parser.beam_settings import is_greedy
 from parser.conllu.checks import EMPTY
-from parser.data.lemmas import LemmaLexicon, lemmatize
+from parser.data.lemma_lexicon import LemmaLexicon
+from parser.data.lemmas import lemmatize
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.data.tag_sets import NOT_GIVEN, TagSets, numbers_of
 from parser.decoding.beam.batched import BatchedBeamParser

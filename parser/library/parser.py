@@ -31,7 +31,7 @@ from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import EMPTY, FORM
 from parser.conllu.formats import is_conllu
 from parser.data.attributes import COLUMN_NUMBERS
-from parser.data.lemmas import LemmaLexicon
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.sentences import Sentences
 from parser.decoding.files.missing_columns import MissingColumnsError, check_columns
 from parser.decoding.given_arcs import GivenArcs

@@ -5,11 +5,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parser.conllu.checks import ConlluError
 from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, interchangeable
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.lemma_rules import LemmaRule
-from parser.data.lemmas import LemmaLexicon, Lemmas, affixes, lemmatize
+from parser.data.lemmas import Lemmas, affixes, lemmatize
+from parser.data.new_forms import keeps_half
 from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN
 from tests.toy import sentence
 
@@ -57,13 +61,14 @@ def test_the_rules_of_words_are_numbered():
 
 
 def test_no_other_form_has_an_odd_lemma():
-    """A misspelt word has the lemma of another, and of a word that is written apart only a part has one."""
+    """A misspelt word has the lemma of another, which it keeps; of a word that is written apart only a part has one."""
     odd, whole = ("Zsuzsanna", "zs@pelda", "PROPN"), [("szívek", "szív", *A), ("fények", "fény", *A)]
     typo, apart, plain = (columns([*whole, (*odd, feats)]) for feats in ("Typo=Yes", "_", "_"))
     apart.forms += ["@pelda"]
     apart.lemmas, apart.upos, apart.feats = [*apart.lemmas, "_"], [*apart.upos, "X"], [*apart.feats, "_"]
     apart.heads, apart.deprels = [0, 1, 1, 3], ["root", "dep", "dep", "goeswith"]
-    for one, learned in ((typo, {}), (apart, {}), (plain, {"Zsuzsanna": "zs@pelda"})):
+    own = {"Zsuzsanna": "zs@pelda"}
+    for one, learned in ((typo, own), (apart, {}), (plain, own)):
         found = Lemmas.of([one], ["upos"])
         assert found.seen == {(): {"szívek": "szív", "fények": "fény", **learned}}
         assert found.odd == {symbol for symbol in found.rules.symbols if "@" in symbol} != set()
@@ -223,7 +228,10 @@ def test_of_all_rules_the_best_is_taken():
         form, upos = "".join(rng.choice([*"abcAB"], rng.integers(1, 5))), str(rng.choice(["X", "Y", "Z"]))
         scores = rng.normal(0, 4, len(written)).astype(np.float32)
         made = [LemmaRule.of(symbol)(form) for symbol in written]
-        found = {number: known.spelled(lemma) for number, lemma in enumerate(made) if lemma is not None}
+        near = [
+            one == form or (one and keeps_half(form, LemmaRule.of(rule), one)) for rule, one in zip(written, made, strict=True)
+        ]
+        found = {number: known.spelled(lemma) for number, lemma in enumerate(made) if lemma is not None and near[number]}
         best = max(found, key=lambda number: scores[number] + known.gain(found[number], upos))
         assert lemmas.by_rules([form], [upos], scores[None]) == [found[best]]
 
@@ -371,3 +379,96 @@ def test_lemmas_that_are_learned_later_are_used_too():
     assert with_upos(found, "NOUN")["knelt"] == "kneel"
     assert with_upos(found, "VERB")["felt"] == "feel"
     assert Lemmas.read(found.described(), ["upos", "feats"]).described() == found.described()
+
+
+def slips(*more: tuple[str, str, str, str]) -> Lemmas:
+    """English as people type it: *s* is often a misspelt *'s*, and once a letter."""
+    usual = [("to", "to", "PART", "_")] * 30 + [("s", "s", "NOUN", "_"), ("is", "be", "AUX", "_")]
+    typos = [("s", "be", "AUX", "Typo=Yes")] * 3 + [("to", "too", "ADV", "Typo=Yes"), ("teh", "the", "DET", "Typo=Yes")]
+    return Lemmas.of([columns([*usual, *typos, *more])], ["upos", "feats"])
+
+
+def test_a_misspelt_form_keeps_its_lemma_and_gives_it_to_no_other_form():
+    lemmas = slips()
+    words = [("s", "AUX", "Typo=Yes"), ("s", "AUX", "Mood=Ind"), ("s", "NOUN", "_"), ("to", "ADV", "_"), ("teh", "DET", "_")]
+    forms, upos, feats = ([*column] for column in zip(*words, strict=True))
+    rules = np.array([[symbol == "keep\t0\t\t0\t" for symbol in lemmas.rules.symbols]], np.float32)
+    found = lemmatize(lemmas, forms, {"upos": upos, "feats": feats}, lambda new, _: np.repeat(rules, len(new), 0))
+    assert found == ["be", "be", "s", "to", "the"]
+    assert "the" not in lemmas.known.by_upos.get("DET", [])
+    assert lemmas.always("teh", "DET") == "the"
+    read = Lemmas.read(lemmas.described(), ["upos", "feats"])
+    assert read.remembered("s", "s", ("AUX", "Mood=Ind"), "AUX", "") == "be"
+
+
+CITY = [("Apple", "Apple", "PROPN", "_"), ("apples", "apple", "NOUN", "_"), ("CITY", "City", "PROPN", "_")]
+CITY += [
+    ("city", "city", "NOUN", "_"),
+    ("Germany", "Germany", "PROPN", "_"),
+    ("in", "in", "ADP", "_"),
+    ("'s", "be", "AUX", "_"),
+]
+
+
+def test_capitals_are_looked_up_in_lower_case_before_any_rule():
+    lemmas = Lemmas.of([columns(CITY)], ["upos", "feats"])
+
+    def scores(new: list[str], places: np.ndarray) -> np.ndarray:
+        pytest.fail(f"{new} need no rule")
+
+    words = {"GERMANY": "PROPN Germany", "APPLES": "NOUN apple", "CITY": "NOUN city", "IN": "ADP in", "'S": "AUX be"}
+    tags = {"upos": [word.split()[0] for word in words.values()], "feats": ["_"] * len(words)}
+    assert lemmatize(lemmas, [*words], tags, scores) == [word.split()[1] for word in words.values()]
+    assert lemmatize(lemmas, ["CITY"], {"upos": ["PROPN"], "feats": ["_"]}, scores) == ["City"]
+
+
+NUMBERS = [("1,000", "1000", "NUM", "_"), ("2,500", "2500", "NUM", "_"), ("3.250", "3.250", "NUM", "_"), ("2", "2", "NUM", "_")]
+
+
+def by_any_rules(lemmas: Lemmas, forms: list[str], scores: np.ndarray) -> list[str]:
+    """The lemmas of forms by rules with these scores."""
+    tags = {"upos": ["NUM"] * len(forms), "feats": ["_"] * len(forms)}
+    return lemmatize(lemmas, forms, tags, lambda new, _: np.tile(scores, (len(new), 1)))
+
+
+def test_thousands_marks_go_as_in_training_in_any_number_of_groups():
+    lemmas = Lemmas.of([columns(NUMBERS)], ["upos", "feats"])
+    scores = np.array([symbol != "keep\t0\t\t0\t" for symbol in lemmas.rules.symbols], np.float32)
+    plain = {"1,000,000": "1000000", "12,345,678": "12345678", "1,234,567.89": "1234567.89", "12,34,567": "1234567"}
+    kept = {
+        "5.000.000": "5.000.000",
+        "3,14": "3,14",
+        "1,2,3": "1,2,3",
+        "0,500": "0,500",
+        "1,0000": "1,0000",
+        "7,000th": "7000th",
+    }
+    assert by_any_rules(lemmas, [*plain, *kept], scores) == [*plain.values(), *kept.values()]
+    dots = Lemmas.of([columns([("1.000", "1.000", "NUM", "_"), ("2", "2", "NUM", "_")])], ["upos", "feats"])
+    assert by_any_rules(dots, ["1,000,000", "9.000"], np.zeros(len(dots.rules.symbols), np.float32)) == ["1,000,000", "9.000"]
+
+
+@given(st.from_regex(r"[a-z$]{0,2}[0-9٣½²]{1,3}([.,:/-][0-9]{1,3}){0,3}[a-z%]{0,2}", fullmatch=True), st.integers(0, 2**32 - 1))
+def test_digits_never_change(form, seed):
+    lemmas = Lemmas.of([columns([*NUMBERS, ("5th", "fifth", "ADJ", "_"), ("7-kor", "7", "NOUN", "_")])], ["upos", "feats"])
+    scores = np.random.default_rng(seed).normal(0, 4, len(lemmas.rules.symbols)).astype(np.float32)
+    lemma = by_any_rules(lemmas, ["", form], scores)[1]
+    assert form in lemmas._forms or [one for one in form if one.isdigit()] == [one for one in lemma if one.isdigit()]
+
+
+@pytest.mark.parametrize("form", ["🎉", "❤️", "★", "™", "😂😂😂", "👍🏽", "→", "§§", "$$$", "…", "½", "\u20e3"])
+def test_symbols_and_emoji_are_their_own_lemmas(form):
+    lemmas = Lemmas.of([columns(USED)], ["upos", "feats"])
+    scores = np.array([symbol.endswith("be") for symbol in lemmas.rules.symbols], np.float32)
+    assert by_any_rules(lemmas, [form], scores) == [form]
+
+
+def test_a_rule_that_keeps_less_than_half_of_a_lemma_is_not_for_new_forms():
+    went, slept = ("went", "go", "VERB", "_"), ("slept", "sleep", "VERB", "_")
+    goes = [(form, "go", "VERB", "_") for form in ("go", "goes", "going", "gone")]
+    words = [*goes, went, slept, *((f"{a}{b}ook", f"{a}{b}ook", "NOUN", "_") for a in "bcdfghklmn" for b in "aeiouaeiouy")]
+    lemmas = Lemmas.of([columns(words)], ["upos", "feats"])
+    ranks = {"keep\t0\t\t4\tgo": 9.0, "keep\t0\t\t2\tep": 5.0}
+    scores = np.array([ranks.get(symbol, 0.0) for symbol in lemmas.rules.symbols], np.float32)
+    tags = {"upos": ["VERB"] * 2, "feats": ["_"] * 2}
+    assert lemmatize(lemmas, ["went", "wept"], tags, lambda new, _: np.tile(scores, (len(new), 1))) == ["go", "weep"]

@@ -91,14 +91,21 @@ def test_a_vocabulary_without_symbols_knows_nothing_similar():
 
 
 def test_a_form_has_the_lemma_of_one_with_other_quotes():
-    seen = {(): {"don't": "do not", "l\u2019": "le"}, ("X",): {"\u00abx\u00bb": "x"}}
-    forms = [["don\u2019t", "don't", "l'", '"x"', "Don\u2019t", "a\u2019b", "e"]]
+    """In any case, whether or not similar forms count otherwise; a dash stays."""
+    seen = {(): {"don't": "do not", "l\u2019": "le", "x-y": "x"}, ("X",): {"\u00abx\u00bb": "x"}}
+    forms = [["don\u2019t", "don't", "l'", '"x"', "Don\u2019t", "DON\u2019T", "a\u2019b", "c\u2011d", "\u2014", "e"]]
+    own = ["don't", "don't", "l\u2019", "\u00abx\u00bb", "Don't", "DON'T", "a\u2019b", "c-d", "\u2014", "e"]
     for similar in (False, True):
         lemmas = Lemmas(["keep\t0\t\t0\t"], ["upos"], seen)
         vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], similar)}, lemmas=lemmas)
-        found = vocabularies.tokens_to_lemmatize(forms)
-        own = ["don't", "don't", "l\u2019", "\u00abx\u00bb", "Don\u2019t", "a\u2019b", "e"] if similar else forms[0]
-        assert found == ["", *own]
+        assert vocabularies.tokens_to_lemmatize(forms) == ["", *own]
+
+
+def test_new_forms_have_the_quotes_that_forms_with_lemmas_have():
+    for known, other in (("'", "\u2019"), ("\u2019", "'")):
+        lemmas = Lemmas(["keep\t0\t\t0\t"], [], {(): {f"m{known}athair": "mo"}})
+        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], False)}, lemmas=lemmas)
+        assert vocabularies.tokens_to_lemmatize([[f"d{other}uncail"]]) == ["", f"d{known}uncail"]
 
 
 def similar_model() -> Model:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.lemmas import LemmaLexicon, Lemmas
+from parser.data.lemma_lexicon import LemmaLexicon
+from parser.data.lemmas import Lemmas
 from parser.data.parts.characters import Characters
 from parser.data.spelling import Spelling
 from parser.data.vocabularies import Vocabularies

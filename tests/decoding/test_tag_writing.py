@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser import Parser, batch_sizes
-from parser.data.lemmas import LemmaLexicon
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.tag_sets import TagSets
 from parser.decoding.parse_options import NoTagsError, OnError, ParseOptions, TagUse
 from parser.decoding.predictor import Predictor

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from oracles.errors import OptimalStepError
-from parser.data.lemmas import LemmaLexicon
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.word_vectors import WordVectors
 from parser.lattices.lexicon import Lexicon
 from parser.model.packs import read_index

@@ -16,7 +16,7 @@ from parser.commands import serve
 from parser.commands.serve import name_of
 from parser.conllu.checks import ConlluError
 from parser.conllu.stream import read_raw_sentences
-from parser.data.lemmas import LemmaLexicon
+from parser.data.lemma_lexicon import LemmaLexicon
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.given_arcs import GivenArcs

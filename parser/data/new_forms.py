@@ -1,0 +1,179 @@
+"""What keeps the lemmas of new forms close to the forms.
+
+A rule that some word of training needed may leave hardly anything of a new form (apples, be) or make another number of it
+(5,000,000, 2000000). Four checks keep the word:
+
+* Half of the letters of a lemma come from the form, unless lemmas of training are often far from their forms.
+* Numbers stay as they are, except thousands marks: if most lemmas of training leave them out (1,000, 1000), all do.
+* Symbols and emoji, which have neither letters nor digits, are their own lemmas.
+* A rule that changed the ending of a form in training before counts for more: see Endings.
+
+All of this comes from the forms and lemmas of training, which the folder of every model has.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from unicodedata import normalize
+
+from parser.data.lemma_rules import LemmaRule
+
+# In characters: in longer words only the common substring counts, because the time grows with the square of the length.
+_LONG = 100
+
+# A mark between groups of three digits, or of two as in India: 12,34,567. The first group has no leading zero.
+_GROUPS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([,.'\u2019\u066c \u00a0\u2009\u202f])(?:\d{2,3}\1)*\d{3}(?!\1?\d)")
+
+# A number with its marks: 1,000.5, 12:30, 1/2.
+_NUMBER = re.compile(r"\d+(?:[,.'\u2019\u066b\u066c:/]\d+)*")
+
+# Endings have this many characters, or fewer if no form of training has the longer ending.
+_ENDING = 4
+
+# How many forms of training are looked at. If more than this share of their lemmas is far from the forms, rules may make such.
+# The shares: 6.3% in cu, 2.6% in cy, 1.8% in ga and got, 1.6% in el, 1.3% in hy, 1.1% in pt, 0.5% in tr, 0.4% in en.
+_SAMPLE, _FAR = 3000, 0.012
+
+# A rule gains this times log(1 + n) if n forms of training with the same ending had its change of the end.
+_GAIN = 0.3
+
+# A rule can win by its ending if its score (a logit) is at most this much below the best one.
+LIKE = 0.5
+
+
+def is_symbol(form: str) -> bool:
+    """Return whether a form has neither a letter nor a digit, as symbols, punctuation and emoji."""
+    return not form.isalpha() and not any(one.isalpha() or one.isdigit() for one in form)
+
+
+def has_digits(form: str) -> bool:
+    """Return whether a form has a digit of any script."""
+    return not form.isalpha() and any(map(str.isdigit, form))
+
+
+def keeps_numbers(form: str, lemma: str) -> bool:
+    """Return whether a form and its lemma have the same numbers."""
+    return _NUMBER.findall(form) == _NUMBER.findall(lemma)
+
+
+def keeps_half(form: str, rule: LemmaRule, lemma: str) -> bool:
+    """Return whether a rule keeps a part of a form, and half of its lemma's letters are letters of the form, in the same order.
+
+    Accents, and the parts of a Hangul syllable, are letters of their own or none. A lemma without letters keeps none.
+    """
+    kept = len(form) - rule.front - rule.end
+    if kept <= 0 or (form.isalpha() and kept >= len(rule.prefix) + len(rule.suffix)):
+        return kept > 0
+    return 2 * kept >= len(lemma) if len(form) + len(lemma) > _LONG else _shares_half(form, lemma)
+
+
+def _shares_half(form: str, lemma: str) -> bool:
+    own, letters = _letters(form), _letters(lemma)
+    return 0 < len(letters) <= 2 * len(own) and len(letters) <= 2 * _common(own, letters)
+
+
+def often_far(seen: Iterable[Mapping[str, str]]) -> bool:
+    """Return whether many lemmas of training share less than half of their letters with a form: in _FAR of a sample.
+
+    So it is in Old Church Slavonic, which abbreviates under a titlo, and in Welsh, whose frequent verbs change their stems.
+
+    Args:
+        seen: lemmas by form.
+    """
+    words = [(form, lemma) for forms in seen for form, lemma in forms.items() if form.isalpha() and len(lemma) < _LONG]
+    sample = words[:: len(words) // _SAMPLE + 1]
+    near = (form.startswith(lemma[: (len(lemma) + 1) // 2]) or _shares_half(form[:_LONG], lemma) for form, lemma in sample)
+    return len(sample) - sum(near) > _FAR * len(sample)
+
+
+@lru_cache(4096)
+def _letters(word: str) -> str:
+    return "".join(filter(str.isalpha, normalize("NFD", word.lower())))
+
+
+@lru_cache(4096)
+def _places(word: str) -> dict[str, int]:
+    """Return, by character, the bits of its places."""
+    found: dict[str, int] = {}
+    for place, character in enumerate(word):
+        found[character] = found.get(character, 0) | 1 << place
+    return found
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of a longest common subsequence (the bits of Hyyrö 2004: a row of the table is an integer)."""
+    places, row = _places(one), (1 << len(one)) - 1
+    for character in other:
+        same = row & places.get(character, 0)
+        row = (row + same) | (row - same)
+    return len(one) - (row & (1 << len(one)) - 1).bit_count()
+
+
+def unwritten_marks(seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """Return the thousands marks that most lemmas of training leave out.
+
+    Args:
+        seen: lemmas by form.
+    """
+    votes: Counter[str] = Counter()
+    for forms in seen:
+        for form, lemma in forms.items():
+            if form[:1].isdigit() and (found := _GROUPS.match(form)) is not None:
+                votes[found[1]] += (found[0].replace(found[1], "") in lemma) - (found[0] in lemma)
+    return frozenset(mark for mark, number in votes.items() if number > 0)
+
+
+def without_marks(form: str, marks: Iterable[str]) -> str:
+    """Return a form whose numbers have none of these thousands marks."""
+    return _GROUPS.sub(lambda found: found[0].replace(found[1], "") if found[1] in marks else found[0], form)
+
+
+class Endings:
+    """How many forms of training with the same ending had the same change of their end.
+
+    Args:
+        seen: lemmas by form.
+    """
+
+    def __init__(self, seen: Iterable[Mapping[str, str]]) -> None:
+        self._seen = seen
+        self._counts: dict[tuple[str, int, str], int] = {}
+
+    @cached_property
+    def _words(self) -> list[tuple[str, str]]:
+        """The forms backwards, sorted, and their lemmas; in lower case."""
+        return sorted({(form.lower()[::-1], lemma.lower()) for forms in self._seen for form, lemma in forms.items()})
+
+    def gains(self, form: str, rules: Sequence[LemmaRule]) -> list[float]:
+        """Return what the scores of rules for a new form gain by its ending: 0 for all, if they change its end alike.
+
+        The ending is the longest one, of at most _ENDING characters, for which training has the change of any of the rules.
+        """
+        changes = [(rule.end, rule.suffix.lower()) for rule in rules]
+        if len({*changes}) > 1 and max(changes)[0] < len(form):
+            backwards = form.lower()[::-1][:_ENDING]
+            for length in range(len(backwards), 0, -1):
+                counts = [self._count(backwards[:length], *change) for change in changes]
+                if any(counts):
+                    return [_GAIN * math.log1p(count) for count in counts]
+        return [0.0] * len(rules)
+
+    def _count(self, backwards: str, end: int, suffix: str) -> int:
+        """Return how many forms that end so (backwards) have lemmas that end as if the change was made.
+
+        What the change leaves of the ending counts, or one character if it leaves nothing.
+        """
+        key = backwards, end, suffix
+        if (number := self._counts.get(key)) is None:
+            number, words = 0, self._words
+            first, last = bisect_left(words, (backwards,)), bisect_left(words, (f"{backwards}\U0010ffff",))
+            kept = max(len(backwards), end + 1)
+            for form, lemma in words[first:last]:
+                number += len(form) >= end and lemma.endswith(f"{form[end:kept][::-1]}{suffix}")
+            self._counts[key] = number
+        return number
