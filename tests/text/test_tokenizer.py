@@ -372,9 +372,7 @@ def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(folde
         assert parse.main() == 0
         found.append(capsysbinary.readouterr().out)
     assert found[0] == found[1] != b""
-    message = (
-        r"before: its tokenizer tokenizer\.udpipe is of UDPipe 1, which is no longer read; train one: optimal-step train_tokenizer "
-    )
+    message = r"before: its tokenizer tokenizer\.udpipe is of UDPipe 1, .*; train one: optimal-step train_tokenizer "
     monkeypatch.setattr(sys, "argv", ["parse.py", str(before), str(tmp_path / "text.txt"), "--text"])
     with pytest.raises(TokenizerError, match=message):
         parse.main()
