@@ -28,10 +28,12 @@ from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.evaluation import evaluate_files
 from parser.model.loading import load
+from parser.model_folder import SEGMENTER
 from parser.settings.plan import plan
 from parser.storage import replacing
+from parser.text.pipeline import TextPipeline
+from parser.text.segmenter import Segmenter
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import segmenter_beside
 from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
@@ -103,7 +105,7 @@ def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
         settings = training.settings()
         train, dev = plan(settings).files.train.paths, settings.treebank.dev
         udpipe.train_tokenizer(train, dev, path, sentences=False)
-        train_segmenter(train, dev, udpipe.UdpipeTokenizer(path), path.parent, seed=1)
+        train_segmenter(train, dev, TextPipeline(udpipe.UdpipeSplitter(path)), path.parent, seed=1)
     return path
 
 
@@ -121,7 +123,8 @@ def raw_text(path: str | Path) -> str:
 def tokenized(training: Training, runs: Path, segmenter: bool = False) -> bytes:
     """Return CoNLL-U of the raw text of the test part, with sentences of UDPipe or of our segmenter."""
     path = tokenizer_of(training, runs)
-    tokenizer = udpipe.UdpipeTokenizer(path, segmenter_beside(path) if segmenter else None)
+    ends = Segmenter.load(path.parent) if segmenter and (path.parent / SEGMENTER).is_file() else None
+    tokenizer = TextPipeline(udpipe.UdpipeSplitter(path), ends)
     return b"".join(tokenizer.conllu(io.BytesIO(raw_text(training.part("test")).encode())))
 
 

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ import numpy as np
 from safetensors.numpy import load_file, save
 
 from oracles.errors import OptimalStepError
+from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.decoding.parse_options import SentenceEnds
 from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
 from parser.network_spec import check_type
 from parser.storage import replacing, write_json
@@ -29,32 +30,16 @@ from parser.text.kinds import joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends, paragraph_ends
 from parser.text.token_ends import TokenEndModel, find_tokens
+from parser.text.tokens import SplitSentence
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when what is read changes, so that weights of before are refused rather than misread.
 _FORMAT = 1
-_WHITE = re.compile(r"\s+")
-
-
-@dataclass(frozen=True)
-class SplitSentence:
-    """A sentence of a text.
-
-    Attributes:
-        forms: its tokens as in the text, but with single blanks within them.
-        words: the words of each; of most tokens only the form.
-        places: where each token begins and ends in the text, in characters.
-        begins_paragraph: whether it is the first sentence of a paragraph.
-    """
-
-    forms: list[str]
-    words: list[tuple[str, ...]]
-    places: list[tuple[int, int]]
-    begins_paragraph: bool
+_WHITE = re.compile(r"[\s\0]+")
 
 
 class CharacterTokenizer:
-    """Splits text into sentences, tokens and words. Several threads may use it at once.
+    """Splits text into sentences, tokens and words. Several threads may use it at once. It is a Splitter of pipeline.py.
 
     Args:
         tokens: where tokens end.
@@ -63,6 +48,8 @@ class CharacterTokenizer:
         whole: the kinds of text that are never cut; see kinds.py.
         abbreviations: those in the table of forms, for people.
     """
+
+    finds_sentences = True
 
     def __init__(
         self,
@@ -76,27 +63,26 @@ class CharacterTokenizer:
         self.whole = list(whole)
         self.abbreviations = list(abbreviations)
 
-    def split(self, text: str, *, lines: bool = False) -> list[SplitSentence]:
-        """Return the sentences of a text; a blank line ends a sentence, and with ``lines`` each line is one.
+    def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
+        """Return the sentences of a text; none has the end of a paragraph within, or with LINE and PARAGRAPH of a line.
 
         What is found in a paragraph does not depend on the others.
         """
-        characters = characters_of(text, lines=lines)
+        characters = characters_of(text, lines=sentences != SentenceEnds.MODEL)
         bounds = find_tokens(characters, joined_places(characters, self.whole), self.tokens, POWERS)
         if not bounds.shape[1]:
             return []
-        ends = find_ends(characters, bounds, self.sentences, POWERS)
-        last = paragraph_ends(characters, bounds)
-        if lines:
-            ends = last
+        if sentences == SentenceEnds.LINE:
+            ends = paragraph_ends(characters, bounds)
+        else:
+            ends = find_ends(characters, bounds, self.sentences, POWERS)
         places = list(zip(characters.starts[bounds[0]].tolist(), characters.ends[bounds[1] - 1].tolist(), strict=True))
         composed, forms = _forms(characters, text, bounds, places)
         limits = list(pairwise([0, *(np.flatnonzero(ends) + 1).tolist()]))
         words = self.words.words(composed, limits)
         if forms is not composed:
             words = [_decomposed(own, form) for own, form in zip(words, forms, strict=True)]
-        begins = [True, *last.tolist()]
-        return [SplitSentence(forms[a:b], words[a:b], places[a:b], begins[a]) for a, b in limits]
+        return [SplitSentence(forms[a:b], words[a:b], places[a:b]) for a, b in limits]
 
     def save(self, folder: Path, notes: Mapping[str, Any] | None = None) -> None:
         """Write it into a folder; ``notes`` are for people."""
@@ -167,7 +153,7 @@ def _forms(
     composed = [flat[start:stop] for start, stop in zip(starts, stops, strict=True)]
     if unicodedata.is_normalized("NFC", text):
         return composed, composed
-    return composed, [_WHITE.sub(" ", text[start:stop]) for start, stop in places]
+    return composed, [_WHITE.sub(" ", text[start:stop].replace(BYTE_ORDER_MARK, "")) for start, stop in places]
 
 
 def _decomposed(words: tuple[str, ...], form: str) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from parser.inference.weights import rounded
 from parser.model_folder import SEGMENTER
 from parser.networks.bilstm import BiLSTM
 from parser.networks.representation import Embeddings
+from parser.text.pipeline import TextPipeline
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
-from parser.text.tokenizer import TextSplitter
 from parser.text.tokens import Paragraph, read_paragraphs, text_of
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class SegmenterTraining:
 def train_segmenter(
     train: Sequence[str | Path],
     dev: str | Path | None,
-    tokenizer: TextSplitter,
+    tokenizer: TextPipeline,
     folder: Path,
     seed: int,
     how: SegmenterTraining = SegmenterTraining(),
@@ -97,7 +97,8 @@ def train_segmenter(
         segmenter.save(folder)
         return None
     gold = read_paragraphs(dev)
-    found = [tokenizer.tokenize(text_of(token for sentence in paragraph for token in sentence)) for paragraph in gold]
+    texts = [text_of(token for sentence in paragraph for token in sentence) for paragraph in gold]
+    found = [[sentence.tokens for sentence in read] for read in tokenizer.read_all(texts)]
     tokens = [[token for sentence in paragraph for token in sentence] for paragraph in found]
     probabilities = segmenter.probabilities(tokens)
 

@@ -51,8 +51,8 @@ from parser.settings.groups import CharactersSettings, SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.abbreviations import language_of
+from parser.text.pipeline import TextPipeline
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import model_tokenizer, tokenizer_file
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
 from parser.text.udpipe import OPTIONS, UdpipeError, tokenizer_in_training
@@ -136,7 +136,7 @@ def train(
                 copy_text_files(find_model(Path(plan.start)), folder / MODEL)
             load(folder / MODEL)  # runs all checks of model folders
             if has_tokenizer(folder / MODEL):
-                model_tokenizer(folder / MODEL)
+                TextPipeline.of_model(folder / MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
     return metrics
@@ -204,7 +204,7 @@ def _tokenizer_beside(plan: Plan) -> Iterator[Callable[[Path], None]]:
                 with replacing(target) as temporary:
                     shutil.copyfile(made, temporary)
                 if plan.segmenter:
-                    train_segmenter(train, dev, tokenizer_file(target), folder, plan.seed)
+                    train_segmenter(train, dev, TextPipeline.of_file(target), folder, plan.seed)
 
             yield finish_into
 

@@ -24,7 +24,7 @@ from parser.kernels import kernel
 from parser.model_folder import TOKENIZER
 from parser.text import multiword, sentence_ends, token_ends
 from parser.text.abbreviations import abbreviations_of
-from parser.text.character_tokenizer import CharacterTokenizer, SplitSentence
+from parser.text.character_tokenizer import CharacterTokenizer
 from parser.text.characters import (
     DIGIT,
     EDGE,
@@ -53,6 +53,7 @@ from parser.text.decisions import (
 )
 from parser.text.kinds import whole_kinds
 from parser.text.multiword import MultiwordRules, WordSplitter
+from parser.text.pipeline import TextPipeline
 from parser.text.sentence_ends import (
     FORM,
     GAP,
@@ -65,8 +66,7 @@ from parser.text.sentence_ends import (
     token_rows,
 )
 from parser.text.token_ends import TokenEndModel
-from parser.text.tokenizer import CharacterSplitter
-from parser.text.tokens import Paragraph, Token, read_paragraphs
+from parser.text.tokens import Paragraph, SplitSentence, Token, read_paragraphs
 
 log = logging.getLogger(__name__)
 
@@ -593,7 +593,7 @@ def _word_examples(text: LearningText, rules: MultiwordRules) -> DecisionExample
 # ------------------------------------------------------------------------------------------------------------------ training
 def write_tokenizer(
     train: Sequence[str | Path], dev: str | Path | None, folder: Path, seed: int, language: str | None = None
-) -> CharacterSplitter | None:
+) -> TextPipeline | None:
     """Train a tokenizer into a model's folder, and return it; None if the training part is no running text.
 
     Args:
@@ -619,7 +619,7 @@ def write_tokenizer(
         notes = {"dev_token_f1": round(tokens, 2), "dev_sentence_f1": round(sentences, 2)}
         log.info("tokenizer: dev has F1 of %.2f for tokens, and of %.2f for sentences", tokens, sentences)
     tokenizer.save(folder, notes)
-    return CharacterSplitter.load(folder / TOKENIZER)
+    return TextPipeline.of_file(folder / TOKENIZER)
 
 
 def train_tokenizer(

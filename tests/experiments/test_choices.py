@@ -121,7 +121,7 @@ def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
     )
     segmenters = []
     monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, folder, seed: segmenters.append(folder))
-    monkeypatch.setattr(text.udpipe, "UdpipeTokenizer", Path)
+    monkeypatch.setattr(text.udpipe, "UdpipeSplitter", Path)
     training = settings_of(text.Text, "text").training("text", "hu", 1)
     path = text.tokenizer_of(training, tmp_path)
     assert path.read_text() == text.tokenizer_of(training, tmp_path).read_text() == "False"

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from parser import batch_sizes
 from parser.data.vocabulary import Vocabulary
+from parser.decoding.parse_options import SentenceEnds
 from parser.evaluation import evaluate_files
 from parser.inference.encoder import FrozenEncoder
 from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
+from parser.text.pipeline import BlankSplitter, TextPipeline
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.segmenter_training import (
     SegmenterNetwork,
@@ -25,7 +27,6 @@ from parser.text.segmenter_training import (
     sentence_f1,
     train_segmenter,
 )
-from parser.text.tokenizer import CharacterSplitter, SpaceTokenizer, model_tokenizer, tokenizer_file
 from parser.text.tokens import Token, text_of
 from tests.forgery import change, set_at
 from tests.text.tiny_tokenizer import save_tiny_tokenizer, tiny_tokenizer
@@ -34,6 +35,10 @@ SHAPE = SegmenterSpec(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
 # "c" ends a sentence of two or three tokens; nothing else tells.
 GOLD = [[[Token(form, (form,), True) for form in words.split()] for words in ("a b c", "b c", "a a c", "b b c") * 3]]
 QUICK = SegmenterTraining(SHAPE, window=9, batch=4, tokens=1_500, most_epochs=60, learning_rate=0.02)
+
+
+def sentences_of(pipeline, text):
+    return [sentence.tokens for sentence in pipeline.read(text)]
 
 
 def words(paragraph):
@@ -121,7 +126,7 @@ def test_tokens_that_are_open_are_read_again_together():
 def test_a_warm_up_reads_in_8_bits_and_in_single_precision(monkeypatch, learned):
     stored, encode = set(), FrozenEncoder.encode
     monkeypatch.setattr(FrozenEncoder, "encode", lambda self, read: stored.add(self.arithmetic.stored) or encode(self, read))
-    SpaceTokenizer(learned).warm_up()
+    TextPipeline(BlankSplitter(), learned).warm_up()
     assert stored == {np.uint8, np.float32}
 
 
@@ -154,56 +159,59 @@ def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned, monkeypat
 def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, learned):
     save_tiny_tokenizer(tmp_path)
     text = "a b c b. c a a c\n\nb b c a c"
-    without = model_tokenizer(tmp_path)
+    without = TextPipeline.of_model(tmp_path)
     learned.save(tmp_path)
-    asked = model_tokenizer(tmp_path)
-    tokens = words(asked.tokenize(text))
-    assert tokens == words(without.tokenize(text))
-    expected = learned.split([words(without.tokenize(paragraph)) for paragraph in text.split("\n\n")])
-    assert asked.tokenize(text) == [sentence for paragraph in expected for sentence in paragraph]
+    asked = TextPipeline.of_model(tmp_path)
+    tokens = words(sentences_of(asked, text))
+    assert tokens == words(sentences_of(without, text))
+    expected = learned.split([words(sentences_of(without, paragraph)) for paragraph in text.split("\n\n")])
+    assert sentences_of(asked, text) == [sentence for paragraph in expected for sentence in paragraph]
     conllu = b"".join(asked.conllu(io.BytesIO(text.encode()))).decode()
     texts = [f"# text = {text_of(sentence)}" for paragraph in expected for sentence in paragraph]
     assert [line for line in conllu.splitlines() if line.startswith("# text")] == texts
     assert conllu.count("# newpar") == 2
-    assert len(CharacterSplitter(tiny_tokenizer(), learned).tokenize("b c b c")) == 2  # which may be given one
+    assert len(sentences_of(TextPipeline(tiny_tokenizer(), learned), "b c b c")) == 2  # which may be given one
     # A file that is named comes with its own sentences, and lines are sentences where they are said to be.
-    assert model_tokenizer(tmp_path, tmp_path / TOKENIZER).tokenize(text) == without.tokenize(text)
-    (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), presegmented=True)
+    assert sentences_of(TextPipeline.of_model(tmp_path, tmp_path / TOKENIZER), text) == sentences_of(without, text)
+    (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), sentences=SentenceEnds.LINE)
     assert presegmented.count(b"# text") == 1
 
 
 def test_it_finds_the_sentences_of_words_at_spaces(tmp_path, learned):
     """Lines do not matter to it, blank ones do; of a long paragraph it reads what is tokenized at a time."""
     learned.save(tmp_path)
-    spaces = model_tokenizer(tmp_path, tokens="space")
+    spaces = TextPipeline.of_model(tmp_path, tokens="space")
     words = [Token(form, (form,), space_after=True) for form in "abcbcaac"]
-    assert spaces.tokenize("a b\nc b c a a c\n\na b c b c a a c") == 2 * learned.split([words])[0]
-    assert "".join(token.form for sentence in spaces.tokenize("a b\n" * 40_000) for token in sentence) == "ab" * 40_000
+    assert sentences_of(spaces, "a b\nc b c a a c\n\na b c b c a a c") == 2 * learned.split([words])[0]
+    assert "".join(token.form for sentence in sentences_of(spaces, "a b\n" * 40_000) for token in sentence) == "ab" * 40_000
 
 
 def test_it_is_not_written_if_the_tokenizer_has_better_sentences_of_dev(tmp_path, monkeypatch):
     save_tiny_tokenizer(tmp_path)
     gold = tmp_path / "gold.conllu"
     gold.write_text(conllu_of(GOLD))
-    compared = train_segmenter([gold], gold, tokenizer_file(tmp_path), tmp_path, 1, QUICK)
+    compared = train_segmenter([gold], gold, TextPipeline.of_file(tmp_path), tmp_path, 1, QUICK)
     assert compared["segmenter"] > 90 > compared["tokenizer"]
     assert json.loads((tmp_path / "segmenter.json").read_text())["dev_sentence_f1"]["segmenter"] == compared["segmenter"]
     (tmp_path / "segmenter.json").unlink()
     whole = tmp_path / "whole.conllu"  # each paragraph is a sentence, as the tokenizer says, though there is a "c" within
     whole.write_text(conllu_of([[words(GOLD)[i] + words(GOLD)[i + 1]] for i in range(3)]))
-    compared = train_segmenter([gold], whole, tokenizer_file(tmp_path), tmp_path, 1, QUICK)
+    compared = train_segmenter([gold], whole, TextPipeline.of_file(tmp_path), tmp_path, 1, QUICK)
     assert compared["segmenter"] < compared["tokenizer"] == 100
     assert not (tmp_path / "segmenter.json").exists()
-    found = tokenizer_file(tmp_path).tokenize
+    found = TextPipeline.of_file(tmp_path)
     with monkeypatch.context() as patched:  # a little better is enough
-        theirs = [found(text_of(token for sentence in paragraph for token in sentence)) for paragraph in read_paragraphs(gold)]
+        theirs = [
+            sentences_of(found, text_of(token for sentence in paragraph for token in sentence))
+            for paragraph in read_paragraphs(gold)
+        ]
         patched.setattr(
             "parser.text.segmenter_training.sentence_f1", lambda _, sentences: 90.1 if sentences == theirs else 90.0
         )
-        compared = train_segmenter([gold], gold, tokenizer_file(tmp_path), tmp_path, 1, QUICK)
+        compared = train_segmenter([gold], gold, TextPipeline.of_file(tmp_path), tmp_path, 1, QUICK)
     assert compared == {"tokenizer": 90.1, "segmenter": 90.0}
     assert not (tmp_path / "segmenter.json").exists()
-    assert train_segmenter([gold], None, tokenizer_file(tmp_path), tmp_path, 1, QUICK) is None
+    assert train_segmenter([gold], None, TextPipeline.of_file(tmp_path), tmp_path, 1, QUICK) is None
     assert (tmp_path / "segmenter.json").exists()
 
 

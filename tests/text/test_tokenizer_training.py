@@ -183,8 +183,7 @@ def test_where_it_fails_at_once_no_parser_is_trained(tmp_path, monkeypatch, prog
 def test_where_it_fails_later_the_model_is_saved_and_the_same_run_trains_it_alone(tmp_path, monkeypatch, caplog):
     begun = f"print({EPOCH!r}, file=sys.stderr, flush=True)\n"
     processes_that(monkeypatch, f"{begun}os.kill(os.getpid(), 9)", f"{begun}target.write_bytes(b'tokenizer')")
-    monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
-    monkeypatch.setattr(training_run, "tokenizer_file", Path)
+    monkeypatch.setattr(training_run.TextPipeline, "of_file", Path)  # which would read it
     metrics = run_with_tokenizer(tmp_path)
     target = tmp_path / "run/model/tokenizer.udpipe"
     again = f"the model has no tokenizer; to train one, start this run again in {tmp_path / 'run'}"
@@ -218,8 +217,7 @@ def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_p
 
     monkeypatch.setattr(training_run, "train_segmenter", lambda *arguments: asked.append(arguments))
     monkeypatch.setattr(training_run, "tokenizer_in_training", beside)
-    monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
-    monkeypatch.setattr(training_run, "tokenizer_file", Path)
+    monkeypatch.setattr(training_run.TextPipeline, "of_file", Path)  # which would read it
     trained = training_run.Run.train
     monkeypatch.setattr(training_run.Run, "train", lambda run: happened.append("parser") or trained(run))
     path = str(small_treebank(tmp_path))
@@ -255,8 +253,7 @@ def test_a_tokenizer_is_trained_on_the_training_part_alone(tmp_path, monkeypatch
 
     monkeypatch.setattr(training_run, "train_segmenter", trained)
     monkeypatch.setattr(training_run, "tokenizer_in_training", beside)
-    monkeypatch.setattr(training_run, "model_tokenizer", Path)  # which would read it back
-    monkeypatch.setattr(training_run, "tokenizer_file", Path)
+    monkeypatch.setattr(training_run.TextPipeline, "of_file", Path)  # which would read it
     word = "{}\ta{}\ta\tX\t_\t_\t{}\t{}\t_\t_\n"
     tree = word.format(1, 1, 0, "root") + word.format(2, 2, 1, "dep")
     faulty = tree.replace("\t1\t", "\t5\t") if "skip" in given else ""
