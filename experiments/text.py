@@ -32,7 +32,7 @@ from parser.evaluation import evaluate_files
 from parser.model.loading import load
 from parser.model_folder import TOKENIZER
 from parser.storage import replacing
-from parser.text.tokenizer import model_tokenizer
+from parser.text.pipeline import TextPipeline
 
 # Systems of published rows that cannot be asked for any more, and what to do instead.
 GONE = {
@@ -117,7 +117,7 @@ def raw_text(path: str | Path) -> str:
 def tokenized(training: Training, runs: Path) -> bytes:
     """Return CoNLL-U of the raw text of the test part."""
     text = io.BytesIO(raw_text(training.part("test")).encode())
-    return b"".join(model_tokenizer(tokenizer_of(training, runs)).conllu(text))
+    return b"".join(TextPipeline.of_model(tokenizer_of(training, runs)).conllu(text))
 
 
 def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:

@@ -39,7 +39,7 @@ from parser.settings.groups import PathKind, PathSetting
 from parser.settings.plan import plan
 from parser.storage import replacing, replacing_folder, sha256_of
 from parser.text.abbreviations import language_of
-from parser.text.tokenizer import model_tokenizer
+from parser.text.pipeline import TextPipeline
 from parser.training.text import write_splitting
 from scripts.make_models import raw_text
 
@@ -149,7 +149,7 @@ def measure(wanted: Tokenizers, group: list[Cell]) -> Iterator[tuple[Key, dict[s
                 if wanted.fresh or not (folder / TOKENIZER).is_file():
                     seconds = train_into(training, folder, int(seed))
                 with text_file(wanted, treebank).open("rb") as text:
-                    content = b"".join(model_tokenizer(folder).conllu(text))
+                    content = b"".join(TextPipeline.of_model(folder).conllu(text))
             else:
                 content = wanted.split_before(treebank).read_bytes()
             model = load(parser_of(wanted, treebank))

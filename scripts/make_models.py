@@ -33,7 +33,7 @@ from parser.evaluation.scores import evaluate_files
 from parser.model.packs import fetch, read_index
 from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL
 from parser.storage import replacing, write_json
-from parser.text.tokenizer import model_tokenizer
+from parser.text.pipeline import TextPipeline
 from parser.text.tokens import read_paragraphs, text_of
 from scripts import documentation
 
@@ -174,7 +174,7 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
         model, packs, unpacked = (Path(place) / part for part in (name, "packs", "unpacked"))
         unpacked.mkdir()
         shutil.copytree(run / MODEL, model)
-        (model / EXAMPLE).write_bytes(b"".join(model_tokenizer(model).conllu(io.BytesIO(wanted.example.encode()))))
+        (model / EXAMPLE).write_bytes(b"".join(TextPipeline.of_model(model).conllu(io.BytesIO(wanted.example.encode()))))
         # A first pack is measured, whose weights are rounded; what it reaches goes into the card of the second.
         _run("pack", str(model), "-o", str(packs / f"{name}.zip"), "--name", name, "--dev", str(dev))
         fetch(name, read_index(str(packs))[name], str(packs), unpacked)

@@ -66,7 +66,7 @@ from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import load_kernels_directly, time_without_compiling
 from parser.lattices import is_named_lattices
 from parser.model.loading import AnyModel
-from parser.text.tokenizer import conllu_source, model_tokenizer
+from parser.text.pipeline import TextPipeline, conllu_source
 from parser.text.tokens import TokenizerError
 
 # Endings of the names of JSON with a line for each sentence.
@@ -159,13 +159,13 @@ def _parse(model: AnyModel, options: ParseOptions, given: argparse.Namespace, pr
         from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need
 
         work: Callable[..., FileCounts] = partial(parse_lattice_file, model, options)
-        tokenizer = None
+        pipeline = None
     else:
         work = partial(parse_file, Predictor(model, options))
-        tokenizer = model_tokenizer(given.model, options.tokenizer, options.tokens) if options.text else None
+        pipeline = TextPipeline.of_model(given.model, options.tokenizer, options.tokens) if options.text else None
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read, progress.shown(read, given.input):
-        source = conllu_source(tokenizer, read, given.input, options, _warn)
+        source = conllu_source(pipeline, read, given.input, options, _warn)
         parsed = work(source, target, given.input, threads=given.threads, report=_warn, progress=progress)
     return _told(parsed, given.input, time_without_compiling() - start)
 
@@ -183,16 +183,16 @@ def _warm_up(model: AnyModel, options: ParseOptions, folder: Path) -> None:
     else:
         warm_up(Predictor(model, options))
     try:
-        tokenizer = model_tokenizer(folder, options.tokenizer, options.tokens)
-        tokenizer.warm_up()
+        pipeline = TextPipeline.of_model(folder, options.tokenizer, options.tokens)
+        pipeline.warm_up()
     except TokenizerError:
         if options.text:
             raise
-        tokenizer = None  # this model parses no text
+        pipeline = None  # this model parses no text
     of_server = {name: getattr(options, name) for name, (_, flag) in flags().items() if "serve" in flag.commands}
     served = replace(ParseOptions(**of_server), lattice=False, allow_missing_columns=True)
     Parser(model, beam=served.search(model)).parse([["a", "b", "c"]], allow_missing_columns=True)
-    page.warm_up(Service(model, "model", served, tokenizer))
+    page.warm_up(Service(model, "model", served, pipeline))
     write_bytecode()
 
 

@@ -25,7 +25,7 @@ from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
 from parser.model.packs import find_named, named_folder
 from parser.model_folder import EXAMPLE, MODEL, UDPIPE_TOKENIZER, errors_named, has_tokenizer
-from parser.text.tokenizer import TextSplitter, missing_tokenizer, model_tokenizer
+from parser.text.pipeline import TextPipeline, missing_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
@@ -72,8 +72,8 @@ def main(arguments: list[str] | None = None) -> None:
     place = find_named(given.model) / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
-    tokenizer, without = _tokenizer(given)
-    service = Service(model, name, options, tokenizer, example, without)
+    pipeline, without = _pipeline(given)
+    service = Service(model, name, options, pipeline, example, without)
     warm_up(service)
     limits = Limits(given.max_bytes, given.max_seconds, given.max_requests)
     app, protocol = create_app(service, limits, given.root_path), closing(AutoHTTPProtocol, limits)
@@ -134,12 +134,12 @@ def name_of(folder: Path) -> str:
     return run.parent.name if _DATE.match(run.name) else run.name
 
 
-def _tokenizer(given: argparse.Namespace) -> tuple[TextSplitter | None, str]:
-    """Return the tokenizer of the model, or the one that is named; without one, also what is said of text."""
+def _pipeline(given: argparse.Namespace) -> tuple[TextPipeline | None, str]:
+    """Return the pipeline of the model's tokenizer, or of the one that is named; without one, also what is said of text."""
     folder = named_folder(given.model)
     folders = (folder, folder / MODEL)
     if given.tokenizer is not None or any(map(has_tokenizer, folders)):
-        return model_tokenizer(given.model, given.tokenizer), ""
+        return TextPipeline.of_model(given.model, given.tokenizer), ""
     if not any((one / UDPIPE_TOKENIZER).is_file() for one in folders):
         return None, "has no tokenizer"
     print(f"warning: {folder}: only words are parsed: {missing_tokenizer(folder)}", file=sys.stderr)

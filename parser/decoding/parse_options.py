@@ -52,8 +52,9 @@ class OutputFormat(StrEnum):
 class SentenceEnds(StrEnum):
     """Where the sentences of a text end."""
 
-    MODEL = "model"
-    LINE = "line"
+    MODEL = "model"  # where the model finds it; it sees in each paragraph whether lines are wrapped
+    LINE = "line"  # each line is a sentence
+    PARAGRAPH = "paragraph"  # each line is a paragraph, in which the model finds sentences
 
 
 class TokenEnds(StrEnum):
@@ -203,7 +204,10 @@ class ParseOptions:
         metavar="FILE",
     )
     sentences: SentenceEnds | None = option(
-        None, "with --text: where sentences end: where the model finds an end (default) or at each line end", _TEXT
+        None,
+        "with --text: where sentences end: where the model finds an end (default), at each line end alone (line), or at each "
+        "line end and where the model finds one (paragraph)",
+        _TEXT,
     )
     tokens: TokenEnds | None = option(
         None,

@@ -14,7 +14,7 @@ folder can be pickled, and so sent to other processes, which load it from the fo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
 from itertools import islice, pairwise
 from numbers import Integral
@@ -50,8 +50,8 @@ from parser.library.parsed_sentence import (
 )
 from parser.model.loading import AnyModel
 from parser.model.packs import lasting, named_folder
-from parser.text.tokenizer import IS_CONLLU, SpaceTokenizer, TextSplitter, model_tokenizer, tokenizer_file
-from parser.text.tokens import Token, TokenizerError, add_misc, spans
+from parser.text.pipeline import IS_CONLLU, BlankSplitter, TextPipeline
+from parser.text.tokens import TokenizedSentence, TokenizerError
 
 # Items of Parser.pipe() that are parsed together: enough words to fill the matrix products, even of short sentences.
 _ITEMS_PER_BATCH = 256
@@ -78,7 +78,7 @@ class Parser:
     def __init__(
         self,
         model: AnyModel,
-        tokenizer: TextSplitter | None = None,
+        tokenizer: TextPipeline | None = None,
         folder: Path | None = None,
         beam: Beam | None = None,
         lexicon: LemmaLexicon | None = None,
@@ -87,7 +87,7 @@ class Parser:
             raise TypeError(f"Parser() takes a model, not a path; Parser.load({str(model)!r}) reads the model of a folder")
         show_compilation()
         self.model = model
-        self._splitters: dict[str, TextSplitter] = {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
+        self._pipelines: dict[str, TextPipeline] = {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
         # The working folder may change before the tokenizer is read.
         self._folder, self._called = None if folder is None else lasting(folder), folder
         options = ParseOptions(beam=beam, tags=predicted_tags(model), lexicon=lexicon)
@@ -148,9 +148,9 @@ class Parser:
         )
         model = load_model(Path(folder), options)
         lemmas = None if lexicon is None else LemmaLexicon.read(Path(lexicon))
-        splitter = None if tokenizer is None else tokenizer_file(Path(tokenizer))
+        pipeline = None if tokenizer is None else TextPipeline.of_file(Path(tokenizer))
         named = named_folder(Path(folder)).absolute()
-        loaded = cls(model, splitter, named, options.search(model), lemmas)
+        loaded = cls(model, pipeline, named, options.search(model), lemmas)
         loaded._called = Path(folder)
         tokenizer, lexicon = (None if path is None else Path(path).absolute() for path in (tokenizer, lexicon))
         loaded._options = (named, device, tokenizer, beam, merge, options.arithmetic, options.rerank, treebank, lexicon)
@@ -255,7 +255,8 @@ class Parser:
 
         Args:
             text: any text; a blank line ends a sentence. A byte order mark before it is left out.
-            sentences: where sentences end: ``model``: as the model finds; ``line``: at the end of each line.
+            sentences: where sentences end: ``model``: as the model finds; ``line``: each line is one; ``paragraph``: at the end
+                of each line, and within it as the model finds.
             tokens: where tokens end: ``model``: as the tokenizer finds; ``space``: at spaces, without a tokenizer.
             single_root: see parse().
             allow_missing_columns: see parse().
@@ -270,13 +271,13 @@ class Parser:
             raise InputError(f"{named(text)} is not text; give a str")
         _check_text_options(sentences, tokens)
         _check_characters(text, "the text")
-        tokenized = self._splitter(tokens).tokenize(text, presegmented=sentences == SentenceEnds.LINE)
+        found = self._pipeline(tokens).read(text, SentenceEnds(sentences))
         if is_conllu(text):
             log.warning("the text: %s; give its words to parse()", IS_CONLLU)
-        read = _words_of(tokenized)
+        read = _words_of(found)
         if not allow_missing_columns:
             self._check_columns(read)
-        return _placed(text, tokenized, self._trees(read, single_root))
+        return _placed(text, found, self._trees(read, single_root))
 
     @overload
     def pipe(  # type: ignore[overload-overlap]  # a str is a list of forms to mypy, and a text here
@@ -344,15 +345,14 @@ class Parser:
         if not isinstance(batch_size, Integral) or isinstance(batch_size, bool) or batch_size < 1:
             raise InputError(f"batch_size={batch_size!r} is not possible; give a number from 1")
         _check_text_options(sentences, tokens)
-        presegmented = sentences == SentenceEnds.LINE
-        found = self._piped(texts, int(batch_size), presegmented, tokens, single_root, allow_missing_columns)
+        found = self._piped(texts, int(batch_size), SentenceEnds(sentences), tokens, single_root, allow_missing_columns)
         return _shown(found, texts) if progress else found
 
     def _piped(
         self,
         items: Iterable[Any],
         batch_size: int,
-        presegmented: bool,
+        sentences: SentenceEnds,
         tokens: str,
         single_root: bool,
         allow_missing_columns: bool,
@@ -371,7 +371,7 @@ class Parser:
             except Exception as error:  # raised below, after the results of the items before it
                 failure = error
             texts = [item for item in batch if isinstance(item, str)]
-            tokenized = self._splitter(tokens).tokenize_all(texts, presegmented) if texts else []
+            tokenized = self._pipeline(tokens).read_all(texts, sentences) if texts else []
             of_texts = iter(tokenized)
             read = [_words_of(next(of_texts)) if isinstance(item, str) else item for item in batch]
             if not allow_missing_columns:
@@ -391,17 +391,17 @@ class Parser:
         if failure is not None:
             raise failure
 
-    def _splitter(self, tokens: str) -> TextSplitter:
+    def _pipeline(self, tokens: str) -> TextPipeline:
         """Return what splits text; ``tokens``: a member of TokenEnds."""
-        if tokens not in self._splitters:
-            given = self._splitters.get(TokenEnds.MODEL)
+        if tokens not in self._pipelines:
+            given = self._pipelines.get(TokenEnds.MODEL)
             if tokens == TokenEnds.SPACE and (given is not None or self._folder is None):
-                self._splitters[tokens] = SpaceTokenizer(None if given is None else given.segmenter)
+                self._pipelines[tokens] = TextPipeline(BlankSplitter(), None if given is None else given.segmenter)
             elif self._folder is not None:
-                self._splitters[tokens] = model_tokenizer(self._folder, tokens=tokens)
+                self._pipelines[tokens] = TextPipeline.of_model(self._folder, tokens=tokens)
             else:
-                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, model_tokenizer(folder))")
-        return self._splitters[tokens]
+                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, TextPipeline.of_model(folder))")
+        return self._pipelines[tokens]
 
     def _check_columns(self, sentences: list[WordColumns]) -> None:
         empty = [
@@ -430,19 +430,21 @@ def _check_characters(text: str, name: str) -> None:
         raise InputError(f"{which}; decode the text with errors='replace'") from error
 
 
-def _words_of(tokenized: Iterable[Sequence[Token]]) -> list[WordColumns]:
+def _words_of(found: Iterable[TokenizedSentence]) -> list[WordColumns]:
     """Return the words of sentences that were found in a text."""
-    return [
-        read_words([word for token in tokens for word in token.words], number) for number, tokens in enumerate(tokenized, 1)
-    ]
+    return [read_words([word for token in one.tokens for word in token.words], number) for number, one in enumerate(found, 1)]
 
 
-def _placed(text: str, tokenized: list[list[Token]], parsed: Iterable[ParsedSentence]) -> ParsedSentences:
+def _placed(text: str, found: list[TokenizedSentence], parsed: Iterable[ParsedSentence]) -> ParsedSentences:
     """Return the trees of a text's sentences with their tokens, and the places of these in the text."""
-    places = spans(text, tokenized)
     return ParsedSentences(
-        replace(sentence, tokens=found, spans=own, text=text[own[0][0] : own[-1][1]])
-        for sentence, found, own in zip(parsed, add_misc(text, tokenized, places), places, strict=True)
+        replace(
+            sentence,
+            tokens=own.tokens,
+            spans=[(token.start, token.end) for token in own.tokens],
+            text=text[own.tokens[0].start : own.tokens[-1].end],
+        )
+        for sentence, own in zip(parsed, found, strict=True)
     )
 
 

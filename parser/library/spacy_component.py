@@ -43,14 +43,14 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.conllu.checks import EMPTY, shortened
 from parser.data.parts.pretrained import HELD
 from parser.data.vocabulary import UD_ROOT
-from parser.decoding.parse_options import NoTagsError, TagUse, truth
+from parser.decoding.parse_options import NoTagsError, SentenceEnds, TagUse, truth
 from parser.library.noun_chunks import noun_chunks
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
 from parser.model.packs import find_named, lasting
 from parser.model_folder import ModelError
 from parser.storage import replacing_folder
-from parser.text.tokenizer import TextSplitter, model_tokenizer
+from parser.text.pipeline import TextPipeline
 from parser.text.tokens import TokenizerError
 
 log = logging.getLogger(__name__)
@@ -350,7 +350,7 @@ class WholeTokens:
     """Finds tokens that a model's own tokenizer splits into several words, such as ``ao`` (a o) in Portuguese.
 
     Args:
-        tokenizer: the model's.
+        pipeline: the model's.
     """
 
     # Distinct forms to look at: contractions are frequent, so they come early. This many take some 50 ms.
@@ -358,15 +358,15 @@ class WholeTokens:
     # Forms to name in the warning.
     _SHOWN = 3
 
-    def __init__(self, tokenizer: TextSplitter) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, pipeline: TextPipeline) -> None:
+        self._pipeline = pipeline
         self._seen: set[str] = set()
 
     @classmethod
     def of(cls, folder: Path) -> WholeTokens | None:
         """Return that of a model's folder; None if it has no tokenizer that can be used."""
         try:
-            return cls(model_tokenizer(folder))
+            return cls(TextPipeline.of_model(folder))
         except (TokenizerError, ModelError):
             return None
 
@@ -380,7 +380,7 @@ class WholeTokens:
         new = [form for form in dict.fromkeys(forms) if form not in self._seen and form.isprintable() and " " not in form]
         new = new[: self.MOST - len(self._seen)]
         self._seen.update(new)
-        lines = self._tokenizer.tokenize("\n".join(new), presegmented=True)
+        lines = [one.tokens for one in self._pipeline.read("\n".join(new), SentenceEnds.LINE)]
         split = {line[0].form: line[0].words for line in lines if len(line) == 1 and len(line[0].words) > 1}
         return {form: split[form] for form in [form for form in new if form in split][: self._SHOWN]}
 

@@ -26,14 +26,16 @@ from parser.data.attributes import ATTRIBUTES
 from parser.decoding.files.file_parsing import ChunkParser, RawColumns, tags_to_write
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.given_arcs import GivenArcsError
-from parser.decoding.parse_options import ParseOptions, TagUse
+from parser.decoding.parse_options import ParseOptions, SentenceEnds, TagUse
 from parser.decoding.predictor import Predictor
 from parser.model.loading import AnyModel
 from parser.serving.corrections import CorrectingParser, Correction, no_such_word
-from parser.text.tokenizer import TextSplitter
+from parser.text.pipeline import TextPipeline
 from parser.text.tokens import words_at_spaces
 
-PRESEGMENTED, RANGES = "presegmented", "ranges"
+PRESEGMENTED, PARAGRAPH, RANGES = "presegmented", "paragraph", "ranges"
+# The values of the parameter ``tokenizer`` that say where sentences end.
+TOKENIZER_OPTIONS = {PRESEGMENTED: SentenceEnds.LINE, PARAGRAPH: SentenceEnds.PARAGRAPH}
 FORMATS = ("conllu", "horizontal", "vertical")
 JSON = "json"
 OUTPUT_FORMATS = (*FORMATS, JSON)
@@ -58,7 +60,7 @@ class Request:
         data: the document.
         model: the name of the model; None for any.
         tokenizer: whether the document is text, to be split into sentences and words.
-        presegmented: whether each line of the text is a sentence.
+        sentences: where the sentences of the text end.
         ranges: whether to write the place of each token in the text.
         tagger: whether to write the tags that the model predicts.
         parser: whether to write trees.
@@ -73,7 +75,7 @@ class Request:
     data: str
     model: str | None = None
     tokenizer: bool = False
-    presegmented: bool = False
+    sentences: SentenceEnds = SentenceEnds.MODEL
     ranges: bool = False
     tagger: bool = False
     parser: bool = False
@@ -94,10 +96,13 @@ class Request:
         if "data" not in fields:
             raise RequestError("data is missing; give the text, or the sentences, as the parameter data")
         options = {option for option in fields.get("tokenizer", "").split(";") if option}
-        if unknown := sorted(options - {PRESEGMENTED, RANGES}):
-            known = f"leave it empty, or say {PRESEGMENTED}, {RANGES}, or both with ; between them"
-            near = did_you_mean(unknown[0], (PRESEGMENTED, RANGES))
+        if unknown := sorted(options - {*TOKENIZER_OPTIONS, RANGES}):
+            known = f"leave it empty, or say {PRESEGMENTED} or {PARAGRAPH}, {RANGES}, or two with ; between them"
+            near = did_you_mean(unknown[0], (*TOKENIZER_OPTIONS, RANGES))
             raise RequestError(f"tokenizer={_shown(unknown[0])} is not known{near}; {known}")
+        sentences = [TOKENIZER_OPTIONS[option] for option in options if option in TOKENIZER_OPTIONS]
+        if len(sentences) > 1:
+            raise RequestError(f"tokenizer has {PRESEGMENTED} and {PARAGRAPH}, which exclude each other; leave one out")
         for step in ("tagger", "parser"):
             if given := fields.get(step, ""):
                 raise RequestError(f"{step}={_shown(given)} is not known; leave it empty")
@@ -112,7 +117,7 @@ class Request:
             data=fields["data"],
             model=fields.get("model") or None,
             tokenizer="tokenizer" in fields,
-            presegmented=PRESEGMENTED in options,
+            sentences=sentences[0] if sentences else SentenceEnds.MODEL,
             ranges=RANGES in options,
             tagger="tagger" in fields,
             parser="parser" in fields,
@@ -152,7 +157,7 @@ class Service:
         model: AnyModel,
         name: str,
         options: ParseOptions | None = None,
-        tokenizer: TextSplitter | None = None,
+        tokenizer: TextPipeline | None = None,
         example: str | None = None,
         without: str = "has no tokenizer",
     ) -> None:
@@ -297,7 +302,7 @@ class Service:
         _refuse_late(request.deadline)
         pieces = []
         ranges = request.ranges or request.output == JSON
-        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented, ranges):
+        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.sentences, ranges):
             pieces.append(piece)
             _refuse_late(request.deadline)
         return b"".join(pieces).decode()

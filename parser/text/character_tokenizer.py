@@ -2,7 +2,7 @@
 
 Three linear models over hashed features decide (token_ends.py, sentence_ends.py, multiword.py). The model folder holds them:
 ``tokenizer.json`` has the rules of multiword tokens and the abbreviations, ``tokenizer.safetensors`` the weights.
-training/text/tokenizer.py trains them, in seconds.
+training/tokenizer_training.py trains them, in seconds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ import numpy as np
 from safetensors.numpy import load_file, save
 
 from oracles.errors import OptimalStepError
+from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.decoding.parse_options import SentenceEnds
 from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
 from parser.network_spec import check_type
 from parser.storage import replacing, write_json
@@ -29,47 +30,16 @@ from parser.text.kinds import joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends, line_ends, paragraph_ends
 from parser.text.token_ends import TokenEndModel, find_tokens
-from parser.text.tokens import Token
+from parser.text.tokens import SplitSentence
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when what is read changes, so that weights of before are refused rather than misread.
 _FORMAT = 1
-_WHITE = re.compile(r"\s+")
-
-
-@dataclass(frozen=True)
-class SplitSentence:
-    """A sentence of a text.
-
-    Attributes:
-        forms: its tokens as in the text, but with single blanks within them.
-        words: the words of each; of most tokens only the form.
-        places: where each token begins and ends in the text, in characters.
-        lines: how a line ends after each; see sentence_ends.line_ends().
-        begins_paragraph: whether it is the first sentence of a paragraph.
-    """
-
-    forms: list[str]
-    words: list[tuple[str, ...]]
-    places: list[tuple[int, int]]
-    lines: list[int]
-    begins_paragraph: bool
-
-    def tokens(self, text: str) -> list[Token]:
-        """Return its tokens; ``text`` is the text that it is of."""
-        starts = [*(start for start, _ in self.places[1:]), len(text) + 1]
-        found = [
-            Token(form, words, end < then, line=line)
-            for form, words, (_, end), then, line in zip(self.forms, self.words, self.places, starts, self.lines, strict=True)
-        ]
-        end = self.places[-1][1]
-        if end < len(text) and not text[end].isspace():
-            found[-1] = replace(found[-1], space_after=False)
-        return found
+_WHITE = re.compile(r"[\s\0]+")
 
 
 class CharacterTokenizer:
-    """Splits text into sentences, tokens and words. Several threads may use it at once.
+    """Splits text into sentences, tokens and words. Several threads may use it at once. It is a Splitter of pipeline.py.
 
     Args:
         tokens: where tokens end.
@@ -78,6 +48,8 @@ class CharacterTokenizer:
         whole: the kinds of text that are never cut; see kinds.py.
         abbreviations: those in the table of forms, for people.
     """
+
+    finds_sentences = True
 
     def __init__(
         self,
@@ -91,27 +63,27 @@ class CharacterTokenizer:
         self.whole = list(whole)
         self.abbreviations = list(abbreviations)
 
-    def split(self, text: str, *, lines: bool = False) -> list[SplitSentence]:
-        """Return the sentences of a text; a blank line ends a sentence, and with ``lines`` each line is one.
+    def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
+        """Return the sentences of a text; none has the end of a paragraph within, or with LINE and PARAGRAPH of a line.
 
         What is found in a paragraph does not depend on the others.
         """
-        characters = characters_of(text, lines=lines)
+        characters = characters_of(text, lines=sentences != SentenceEnds.MODEL)
         bounds = find_tokens(characters, joined_places(characters, self.whole), self.tokens, POWERS)
         if not bounds.shape[1]:
             return []
-        ends = find_ends(characters, bounds, self.sentences, POWERS)
-        last = paragraph_ends(characters, bounds)
-        if lines:
-            ends = last
+        if sentences == SentenceEnds.LINE:
+            ends = paragraph_ends(characters, bounds)
+        else:
+            ends = find_ends(characters, bounds, self.sentences, POWERS)
         places = list(zip(characters.starts[bounds[0]].tolist(), characters.ends[bounds[1] - 1].tolist(), strict=True))
         composed, forms = _forms(characters, text, bounds, places)
         limits = list(pairwise([0, *(np.flatnonzero(ends) + 1).tolist()]))
         words = self.words.words(composed, limits)
         if forms is not composed:
             words = [_decomposed(own, form) for own, form in zip(words, forms, strict=True)]
-        begins, how = [True, *last.tolist()], line_ends(characters, bounds).tolist()
-        return [SplitSentence(forms[a:b], words[a:b], places[a:b], how[a:b], begins[a]) for a, b in limits]
+        lines = line_ends(characters, bounds).tolist()
+        return [SplitSentence(forms[a:b], words[a:b], places[a:b], lines[a:b]) for a, b in limits]
 
     def save(self, folder: Path, notes: Mapping[str, Any] | None = None) -> None:
         """Write it into a folder; ``notes`` are for people."""
@@ -182,7 +154,7 @@ def _forms(
     composed = [flat[start:stop] for start, stop in zip(starts, stops, strict=True)]
     if unicodedata.is_normalized("NFC", text):
         return composed, composed
-    return composed, [_WHITE.sub(" ", text[start:stop]) for start, stop in places]
+    return composed, [_WHITE.sub(" ", text[start:stop].replace(BYTE_ORDER_MARK, "")) for start, stop in places]
 
 
 def _decomposed(words: tuple[str, ...], form: str) -> tuple[str, ...]:

@@ -114,13 +114,13 @@ def _clusters(text: str) -> Iterator[str]:
     """Yield the text in pieces that are composed independently of one another."""
     begun = 0
     for place in range(1, len(text)):
-        if not _joins(text[place]) or text[place - 1].isspace():
+        if not joins_character_before(text[place]) or text[place - 1].isspace():
             yield text[begun:place]
             begun = place
     yield text[begun:]
 
 
-def _joins(character: str) -> bool:
+def joins_character_before(character: str) -> bool:
     """Return whether NFC may compose a character with one before it: combining marks, vowels and finals of Hangul."""
     return character > "\u02ff" and (
         unicodedata.combining(character) != 0

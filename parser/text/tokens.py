@@ -1,12 +1,12 @@
-"""Tokens and sentences of a text, their places in it, and how they are written in CoNLL-U."""
+"""Tokens and sentences of a text, and how they are written in CoNLL-U."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, FORM, MISC, NO_SPACE
@@ -25,30 +25,52 @@ class Token:
         form: as in the text, except that runs of spaces within it are one space.
         words: its words; for most tokens, only the form.
         space_after: whether a separator follows in the text.
-        misc: the column MISC, if add_misc() has set it; tokens that differ only in it are equal.
-        line: how a line ends after it, see sentence_ends.line_ends(); it does not count either.
+        misc: the column MISC of a token that a TextPipeline found.
+        start, end: its place in the text, in characters.
+        line: how a line ends after it, see sentence_ends.line_ends(). Tokens that differ only in the last four are equal.
     """
 
     form: str
     words: tuple[str, ...]
     space_after: bool
     misc: str = field(default="", compare=False)
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
     line: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True)
 class TokenizedSentence:
-    """A sentence as the tokenizer found it.
+    """A sentence of a text.
 
     Attributes:
-        text: as in the text, except that runs of spaces are one space.
         tokens: its tokens.
         begins_paragraph: whether it is the first sentence of a paragraph.
     """
 
-    text: str
     tokens: list[Token]
     begins_paragraph: bool
+
+    @property
+    def text(self) -> str:
+        """As in the text, except that runs of spaces are one space."""
+        return text_of(self.tokens)
+
+
+class SplitSentence(NamedTuple):
+    """A sentence as it is found in a stretch of a text.
+
+    Attributes:
+        forms: its tokens as in the text, but with single blanks within them.
+        words: the words of each; of most tokens only the form.
+        places: where each token begins and ends in the stretch, in characters.
+        lines: how a line ends after each; see sentence_ends.line_ends().
+    """
+
+    forms: list[str]
+    words: list[tuple[str, ...]]
+    places: list[tuple[int, int]]
+    lines: list[int]
 
 
 def tokens_of(sentence: RawSentence) -> Iterator[Token]:
@@ -88,13 +110,22 @@ def text_of(tokens: Iterable[Token]) -> str:
 
 
 _NO_BREAK = "\u00a0"
-_SPACES = re.compile(rf"(?:[^\S{_NO_BREAK}]|\0)+")
+# A word between blanks; a NUL counts as a space.
+_WORD = re.compile(rf"(?:[^\s\0]|{_NO_BREAK})+")
+
+
+def blank_words(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the words between spaces with their places. A no-break space is a space within a word; byte order marks go."""
+    for found in _WORD.finditer(text, start, len(text) if end is None else end):
+        inner = found[0].strip(_NO_BREAK + BYTE_ORDER_MARK)
+        if inner:
+            begin = found.start() + found[0].index(inner)
+            yield inner.replace(_NO_BREAK, " ").replace(BYTE_ORDER_MARK, ""), (begin, begin + len(inner))
 
 
 def words_at_spaces(line: str) -> list[str]:
-    """Split a line at spaces. A no-break space is a space within a word."""
-    words = (word.replace(_NO_BREAK, " ").strip(" ") for word in _SPACES.split(line))
-    return [word for word in words if word]
+    """Split a line at spaces; see blank_words()."""
+    return [word for word, _ in blank_words(line)]
 
 
 def conllu_rows(tokens: list[Token], columns: Sequence[Sequence[str]] | None = None) -> Iterator[list[str]]:
@@ -119,81 +150,3 @@ def conllu_rows(tokens: list[Token], columns: Sequence[Sequence[str]] | None = N
 def conllu_lines(tokens: list[Token], columns: Sequence[Sequence[str]] | None = None) -> Iterator[str]:
     """Yield the lines of a sentence in CoNLL-U, without comments; see conllu_rows()."""
     return map("\t".join, conllu_rows(tokens, columns))
-
-
-def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:
-    """Return the places of the tokens of a text, each as (start, end).
-
-    Between tokens, and where a form has a space, the text has only separators. No token begins with one. So each part of a
-    form between spaces is found at its next occurrence.
-
-    Args:
-        text: as given to tokenize().
-        sentences: as returned by tokenize().
-
-    Raises:
-        TokenizerError: the sentences are from another text.
-    """
-    end = 0
-    places = None  # of the characters in the text, if it has byte order marks, which are left out
-    if BYTE_ORDER_MARK in text:
-        places = [place for place, character in enumerate(text) if character != BYTE_ORDER_MARK]
-        text = text.replace(BYTE_ORDER_MARK, "")
-    found: list[list[tuple[int, int]]] = []
-    for tokens in sentences:
-        found.append([])
-        for token in tokens:
-            starts = []
-            for part in token.form.split(" ") if " " in token.form else (token.form,):
-                if (start := text.find(part, end)) < 0:
-                    raise TokenizerError(
-                        f"{token.form!r} is not in the text after character {end:,}; give the text it comes from"
-                    )
-                starts.append(start)
-                end = start + len(part)
-            found[-1].append((starts[0], end) if places is None else (places[starts[0]], places[end - 1] + 1))
-    return found
-
-
-_ESCAPES = str.maketrans({" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"})
-
-
-def add_misc(
-    text: str,
-    sentences: Sequence[list[Token]],
-    places: Iterable[list[tuple[int, int]]],
-    end: int | None = None,
-    offset: int | None = None,
-) -> list[list[Token]]:
-    """Return the tokens with MISC from which the text can be rebuilt to the last character.
-
-    SpacesBefore holds the spaces at the beginning of the text, SpacesAfter the spaces after a token, unless there is one space
-    or none (SpaceAfter=No). SpacesInToken holds the token as it is in the text, if that differs from its form.
-
-    Args:
-        text: the text, or its rest from the first of these tokens on.
-        sentences: some of its sentences.
-        places: of their tokens in ``text``, as spans() finds them.
-        end: where the token after them begins; None: there is none.
-        offset: where ``text`` begins in the whole text, for TokenRange; None: do not write TokenRange.
-    """
-    text = text.replace("\0", " ")  # a NUL counts as a space, and CoNLL-U cannot hold it
-    flat = list(chain.from_iterable(places))
-    following = [*(start for start, _ in flat[1:]), len(text) if end is None else end][: len(flat)]
-    found: list[Token] = []
-    for token, (start, stop), then in zip(chain.from_iterable(sentences), flat, following, strict=True):
-        after, written = text[stop:then], text[start:stop]
-        if found and offset is None and written == token.form and after == " " * token.space_after:
-            found.append(token)  # nearly all tokens need no MISC
-            continue
-        fields = {
-            "SpacesBefore": "" if found else text[:start],
-            "SpaceAfter": "" if after.strip(BYTE_ORDER_MARK) else "No",
-            "SpacesAfter": "" if after == " " else after,
-            "SpacesInToken": "" if written == token.form else written,
-            "TokenRange": "" if offset is None else f"{offset + start}:{offset + stop}",
-        }
-        misc = "|".join(f"{name}={value.translate(_ESCAPES)}" for name, value in fields.items() if value) or EMPTY
-        found.append(replace(token, misc=misc))
-    tokens = iter(found)
-    return [list(islice(tokens, len(sentence))) for sentence in sentences]

@@ -64,36 +64,36 @@ class ShardParser:
 
     def __init__(self, model_folder: Path, options: ParseOptions) -> None:
         from parser.decoding.predictor import Predictor, load_model
-        from parser.text.tokenizer import model_tokenizer
+        from parser.text.pipeline import TextPipeline
 
         self._options = options
         self._predictor = Predictor(load_model(model_folder, options), options)
-        self._tokenizer = model_tokenizer(model_folder, options.tokenizer, options.tokens) if options.text else None
+        self._pipeline = TextPipeline.of_model(model_folder, options.tokenizer, options.tokens) if options.text else None
 
     @property
     def tokenizer_path(self) -> Path | None:
         """The file of the tokenizer; None if the input is not text."""
-        return None if self._tokenizer is None else self._tokenizer.path
+        return None if self._pipeline is None else self._pipeline.path
 
     def warm_up(self) -> None:
         """Compiles the kernels for parsing, also for other processes, or loads them if they are compiled."""
         from parser.decoding.files.file_parsing import warm_up
 
         warm_up(self._predictor)
-        if self._tokenizer is not None:
-            self._tokenizer.warm_up()
+        if self._pipeline is not None:
+            self._pipeline.warm_up()
 
     def __call__(self, shard: Shard) -> Outcome:
         """Parses a file. Errors are outcomes, not exceptions: the other files are parsed all the same."""
         from parser.decoding.files.file_parsing import parse_file
-        from parser.text.tokenizer import conllu_source
+        from parser.text.pipeline import conllu_source
 
         found: list[str] = []
         try:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
             with open_binary_output(shard.target) as target, open_input(shard.source) as read:
                 begun = _state(shard.source)
-                source = conllu_source(self._tokenizer, read, shard.source, self._options, found.append)
+                source = conllu_source(self._pipeline, read, shard.source, self._options, found.append)
                 parsed = parse_file(
                     self._predictor, source, target, shard.source, report=lambda error: found.append(str(error))
                 )

@@ -49,7 +49,7 @@ from parser.settings.groups import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing, versions
 from parser.text.abbreviations import language_of
-from parser.text.tokenizer import model_tokenizer
+from parser.text.pipeline import TextPipeline
 from parser.text.tokens import conllu_lines, text_of
 from parser.text.tokens import tokens_of as surface_tokens
 from parser.training import run_folder
@@ -126,7 +126,7 @@ def train(
             learn_splitting(plan, folder / MODEL)
             load(folder / MODEL)  # runs all checks of model folders
             if has_tokenizer(folder / MODEL):
-                model_tokenizer(folder / MODEL)
+                TextPipeline.of_model(folder / MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
     return metrics

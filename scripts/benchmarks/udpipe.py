@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ from typing import Any
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.conllu.stream import read_sentences
+from parser.decoding.parse_options import SentenceEnds
 from parser.storage import replacing
-from parser.text.segmenter import Segmenter
-from parser.text.tokenizer import Block, TextSplitter
-from parser.text.tokens import Token, TokenizedSentence, conllu_lines, tokens_of
+from parser.text.tokens import SplitSentence, conllu_lines, tokens_of
 
 Options = Mapping[str, object]
 
@@ -195,46 +194,53 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
     return seconds
 
 
-class UdpipeTokenizer(TextSplitter):
-    """A tokenizer of UDPipe.
+class UdpipeSplitter:
+    """Finds tokens and sentences by UDPipe, for a TextPipeline.
 
     Args:
         path: the file of the model.
-        segmenter: decides where sentences end; None: UDPipe decides.
 
     Raises:
         OptimalStepError: the package is not installed, or cannot load the model.
     """
 
-    def __init__(self, path: Path, segmenter: Segmenter | None = None) -> None:
-        super().__init__(segmenter)
-        self._udpipe, self._model, self.path = package(), load(path), path
+    finds_sentences = True
 
-    def _found(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
-        tokenizer = self._model.newTokenizer("presegmented;normalized_spaces" if presegmented else "normalized_spaces")
-        tokenizer.setText(block.text)
-        error, number, sentence = self._udpipe.ProcessingError(), 0, self._udpipe.Sentence()
+    def __init__(self, path: Path) -> None:
+        self._udpipe, self._model, self._path = package(), load(path), path
+
+    def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
+        """Return the sentences of a text.
+
+        Raises:
+            OptimalStepError: UDPipe cannot tokenize it.
+        """
+        tokenizer = self._model.newTokenizer("presegmented;ranges" if sentences == SentenceEnds.LINE else "ranges")
+        tokenizer.setText(text)
+        found, error, sentence = [], self._udpipe.ProcessingError(), self._udpipe.Sentence()
         while tokenizer.nextSentence(sentence, error):
-            begins = sentence.getNewPar() and not (block.continues and number == 0)
-            yield TokenizedSentence(sentence.getText(), _tokens(sentence), begins)
-            number, sentence = number + 1, self._udpipe.Sentence()
+            found.append(_split_sentence(sentence))
+            sentence = self._udpipe.Sentence()
         if error.occurred():
-            raise OptimalStepError(f"{self.path}: UDPipe cannot tokenize this ({error.message})")
+            raise OptimalStepError(f"{self._path}: UDPipe cannot tokenize this ({error.message})")
+        return found
 
 
-def _tokens(sentence: Any) -> list[Token]:
+def _split_sentence(sentence: Any) -> SplitSentence:
     ranges = {token.idFirst: token for token in sentence.multiwordTokens}
     words = list(sentence.words)[1:]
-    tokens = []
+    split = SplitSentence([], [], [], [])
     number = 1
     while number <= len(words):
         token = ranges.get(number)
         last = number if token is None else token.idLast
         written = words[number - 1] if token is None else token
-        forms = tuple(word.form for word in words[number - 1 : last])
-        tokens.append(Token(written.form, forms, written.getSpaceAfter()))
+        split.forms.append(written.form)
+        split.words.append(tuple(word.form for word in words[number - 1 : last]))
+        split.places.append((written.getTokenRangeStart(), written.getTokenRangeEnd()))
+        split.lines.append(1)
         number = last + 1
-    return tokens
+    return split
 
 
 def train_tokenizer(

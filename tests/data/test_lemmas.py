@@ -381,7 +381,7 @@ def test_lemmas_that_are_learned_later_are_used_too():
     assert Lemmas.read(found.described(), ["upos", "feats"]).described() == found.described()
 
 
-def slips(*more: tuple[str, str, str, str]) -> Lemmas:
+def slips(*more: tuple[str, str, str, str]) -> Lemmas | None:
     """English as people type it: *s* is often a misspelt *'s*, and once a letter."""
     usual = [("to", "to", "PART", "_")] * 30 + [("s", "s", "NOUN", "_"), ("is", "be", "AUX", "_")]
     typos = [("s", "be", "AUX", "Typo=Yes")] * 3 + [("to", "too", "ADV", "Typo=Yes"), ("teh", "the", "DET", "Typo=Yes")]

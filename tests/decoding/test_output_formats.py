@@ -10,7 +10,7 @@ import pytest
 from parser import Parser
 from parser.decoding.lattice.parser import parse_lattice_file
 from parser.decoding.parse_options import OnError, OutputFormat, ParseOptions, TagUse
-from parser.text.tokenizer import as_stream, tokenizer_file
+from parser.text.pipeline import TextPipeline, as_stream
 from tests.forgery import small_model
 from tests.forked import script
 from tests.parsed_files import parse_file, parsed
@@ -71,8 +71,8 @@ def test_words_only_leaves_out_lines_and_nothing_else(model):
 
 def test_a_text_gives_what_the_library_gives(tmp_path, monkeypatch, model):
     """Also where the text is read in pieces."""
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK", 8)
-    tokenizer = tokenizer_file(save_tiny_tokenizer(tmp_path / "tokenizer"))
+    monkeypatch.setattr("parser.text.blocks._BLOCK", 8)
+    tokenizer = TextPipeline.of_file(save_tiny_tokenizer(tmp_path / "tokenizer"))
     text = "  a du b.\n\nb  éa . du\n\na.\n"
     expected = [one.to_dict() for one in Parser(model, tokenizer).parse_text(text)]
     options = ParseOptions(text=True, format=JSON)

@@ -6,7 +6,8 @@ from experiments import tokenizers
 from experiments.command import settings_of
 from experiments.tokenizers import BEFORE, OURS, WHOLE
 from oracles.errors import OptimalStepError
-from parser.text.tokenizer import SpaceTokenizer
+from parser.decoding.parse_options import SentenceEnds
+from parser.text.pipeline import BlankSplitter, TextPipeline
 from scripts.make_models import raw_text
 from tests.random_models import small_bilstm_model
 from tests.toy import SAMPLE, flat_sentences
@@ -52,7 +53,7 @@ def test_another_version_is_measured_with_its_own_trees_and_with_those_of_the_pa
         return {"seconds": 1.25, "segmenter_seconds": 2.0}
 
     monkeypatch.setattr(tokenizers, "train_into", train_into)
-    monkeypatch.setattr(tokenizers, "model_tokenizer", lambda folder: _AtSpaces(None))
+    monkeypatch.setattr(tokenizers.TextPipeline, "of_model", lambda folder: _AtBlanks(BlankSplitter()))
     for job in tokenizers.prepare(asked, tokenizers.cells(asked)):
         job.work()
     assert (tmp_path / "runs" / "sample.txt").read_text(encoding="utf-8") == raw_text(gold)
@@ -82,11 +83,11 @@ def test_nothing_is_left_of_an_interrupted_training(model, tmp_path, monkeypatch
     assert folder.is_dir()
 
 
-class _AtSpaces(SpaceTokenizer):
-    """Words at spaces, and a line is a sentence."""
+class _AtBlanks(TextPipeline):
+    """Words at blanks, and a line is a sentence."""
 
     def conllu(self, source):
-        return super().conllu(source, presegmented=True)
+        return super().conllu(source, sentences=SentenceEnds.LINE)
 
 
 def test_the_page_has_a_line_for_each_tokenizer(tmp_path):

@@ -14,8 +14,8 @@ from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.lattice.parser import parse_lattice_file
 from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
 from parser.lattices import Lattice, stream_lattices, text_of
-from parser.text import tokenizer as tokenizer_module
-from parser.text.tokenizer import CharacterSplitter, as_stream
+from parser.text import blocks as blocks_module
+from parser.text.pipeline import TextPipeline, as_stream
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_model
 from tests.fuzz.mutations import mutate_bytes
@@ -47,17 +47,17 @@ _LATTICE_PIECES = [
 def fuzz_text(rng: Random, folder: Path) -> None:
     """Text is refused with its place, or no letter of it is lost and each tree is one."""
     content = mutate_bytes(b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES)
-    tokenizer = CharacterSplitter(tiny_tokenizer())
+    tokenizer = TextPipeline(tiny_tokenizer())
     model = whole_model(rng.choice(["static", "attardi", "text", "lemmas"]))
     found = []
     for size in (rng.choice([1, 7, 100]), 2**16):
         source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
-        with mock.patch.object(tokenizer_module, "_READ_BYTES", size):
+        with mock.patch.object(blocks_module, "_READ_BYTES", size):
             try:
                 tags = predicted_tags(model)
                 parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
             except TokenizerError as error:
-                assert str(error).startswith("file: not UTF-8 at byte ")
+                assert str(error).startswith("file, line ")
                 assert not _is_utf8(content)
                 found.append(str(error))
                 continue

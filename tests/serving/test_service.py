@@ -28,7 +28,7 @@ from parser.serving.app import Batcher, Limited, Limits
 from parser.serving.corrections import CorrectionError
 from parser.serving.page import page_request
 from parser.serving.service import Request, RequestError, Service, TooLateError
-from parser.text.tokenizer import CharacterSplitter, TextSplitter
+from parser.text.pipeline import BlankSplitter, TextPipeline
 from tests import parsed_files
 from tests.forgery import small_linear_model
 from tests.random_models import random_static_model
@@ -70,17 +70,14 @@ def test_what_nobody_waits_for_any_more_is_not_tokenized(service, monkeypatch):
     """The time is over after the second piece of the text."""
     now, taken = iter([0.0, 1.0, 2.0, 3.0]), []
 
-    class Pieces(TextSplitter):
-        def _found(self, block, presegmented):
-            raise NotImplementedError
-
-        def conllu(self, source, name="-", presegmented=False, ranges=False):
+    class Pieces(TextPipeline):
+        def conllu(self, source, name="-", sentences=None, ranges=False):
             for piece in range(4):
                 taken.append(piece)
                 yield b""
 
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(now)))
-    reading = Service(service.model, "toy", tokenizer=Pieces(None))
+    reading = Service(service.model, "toy", tokenizer=Pieces(BlankSplitter()))
     [late] = reading.answers([replace(Request.of({"data": "a", "tokenizer": ""}), deadline=1.5)])
     assert isinstance(late, TooLateError)
     assert taken == [0, 1]
@@ -163,7 +160,7 @@ def test_what_cannot_be_asked_or_done(service, fields, told):
 
 
 def test_what_clients_of_udpipe_send():
-    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), CharacterSplitter(tiny_tokenizer()))
+    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), TextPipeline(tiny_tokenizer()))
     with pytest.raises(RequestError, match="send tokenizer= for text, or input=horizontal"):
         service.read(Request.of({"data": "A dog."}))
     text = "1  du a.  b."
@@ -528,7 +525,7 @@ def test_too_many_bytes_requests_and_seconds():
 
 
 def test_json_is_what_parse_writes():
-    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), CharacterSplitter(tiny_tokenizer()))
+    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), TextPipeline(tiny_tokenizer()))
     expected = parsed_files.parsed(service.model, document(1).encode(), allow_missing_columns=True, format=OutputFormat.JSON)
     found, plain, of_text = service.answers(
         [

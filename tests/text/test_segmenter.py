@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from parser import batch_sizes
 from parser.data.vocabulary import Vocabulary
+from parser.decoding.parse_options import SentenceEnds
 from parser.evaluation import evaluate_files
 from parser.inference.encoder import FrozenEncoder
 from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
-from parser.text.character_tokenizer import SplitSentence
+from parser.text.pipeline import BlankSplitter, TextPipeline
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.sentence_ends import SHORT_LINE
-from parser.text.tokenizer import CharacterSplitter, SpaceTokenizer, model_tokenizer
-from parser.text.tokens import Token, read_paragraphs, text_of
+from parser.text.tokens import SplitSentence, Token, read_paragraphs, text_of
 from parser.training.text.learning_texts import LearningText, paragraphs_of, plain_text
 from parser.training.text.segmenter import (
     SegmenterNetwork,
@@ -38,6 +38,10 @@ SHAPE = SegmenterSpec(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
 GOLD = [[[Token(form, (form,), True) for form in words.split()] for words in ("a b c", "b c", "a a c", "b b c") * 3]]
 TEXTS = [plain_text(GOLD)]
 QUICK = SegmenterTraining(SHAPE, window=9, batch=4, tokens=1_500, most_epochs=60, learning_rate=0.02)
+
+
+def sentences_of(pipeline, text):
+    return [sentence.tokens for sentence in pipeline.read(text)]
 
 
 def words(paragraph):
@@ -125,7 +129,7 @@ def test_tokens_that_are_open_are_read_again_together():
 def test_a_warm_up_reads_in_8_bits_and_in_single_precision(monkeypatch, learned):
     stored, encode = set(), FrozenEncoder.encode
     monkeypatch.setattr(FrozenEncoder, "encode", lambda self, read: stored.add(self.arithmetic.stored) or encode(self, read))
-    SpaceTokenizer(learned).warm_up()
+    TextPipeline(BlankSplitter(), learned).warm_up()
     assert stored == {np.uint8, np.float32}
 
 
@@ -158,31 +162,31 @@ def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned, monkeypat
 def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, learned):
     save_tiny_tokenizer(tmp_path)
     text = "a b c b. c a a c\n\nb b c a c"
-    without = model_tokenizer(tmp_path)
+    without = TextPipeline.of_model(tmp_path)
     learned.save(tmp_path)
-    asked = model_tokenizer(tmp_path)
-    tokens = words(asked.tokenize(text))
-    assert tokens == words(without.tokenize(text))
-    expected = learned.split([words(without.tokenize(paragraph)) for paragraph in text.split("\n\n")])
-    assert asked.tokenize(text) == [sentence for paragraph in expected for sentence in paragraph]
+    asked = TextPipeline.of_model(tmp_path)
+    tokens = words(sentences_of(asked, text))
+    assert tokens == words(sentences_of(without, text))
+    expected = learned.split([words(sentences_of(without, paragraph)) for paragraph in text.split("\n\n")])
+    assert sentences_of(asked, text) == [sentence for paragraph in expected for sentence in paragraph]
     conllu = b"".join(asked.conllu(io.BytesIO(text.encode()))).decode()
     texts = [f"# text = {text_of(sentence)}" for paragraph in expected for sentence in paragraph]
     assert [line for line in conllu.splitlines() if line.startswith("# text")] == texts
     assert conllu.count("# newpar") == 2
-    assert len(CharacterSplitter(tiny_tokenizer(), learned).tokenize("b c b c")) == 2  # which may be given one
+    assert len(sentences_of(TextPipeline(tiny_tokenizer(), learned), "b c b c")) == 2  # which may be given one
     # A file that is named comes with its own sentences, and lines are sentences where they are said to be.
-    assert model_tokenizer(tmp_path, tmp_path / TOKENIZER).tokenize(text) == without.tokenize(text)
-    (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), presegmented=True)
+    assert sentences_of(TextPipeline.of_model(tmp_path, tmp_path / TOKENIZER), text) == sentences_of(without, text)
+    (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), sentences=SentenceEnds.LINE)
     assert presegmented.count(b"# text") == 1
 
 
 def test_it_finds_the_sentences_of_words_at_spaces(tmp_path, learned):
     """Lines do not matter to it, blank ones do; of a long paragraph it reads what is tokenized at a time."""
     learned.save(tmp_path)
-    spaces = model_tokenizer(tmp_path, tokens="space")
+    spaces = TextPipeline.of_model(tmp_path, tokens="space")
     words = [Token(form, (form,), space_after=True) for form in "abcbcaac"]
-    assert spaces.tokenize("a b\nc b c a a c\n\na b c b c a a c") == 2 * learned.split([words])[0]
-    assert "".join(token.form for sentence in spaces.tokenize("a b\n" * 40_000) for token in sentence) == "ab" * 40_000
+    assert sentences_of(spaces, "a b\nc b c a a c\n\na b c b c a a c") == 2 * learned.split([words])[0]
+    assert "".join(token.form for sentence in sentences_of(spaces, "a b\n" * 40_000) for token in sentence) == "ab" * 40_000
 
 
 class Deciding:
@@ -195,9 +199,9 @@ class Deciding:
         found = []
         for paragraph in re.finditer(r"[^\n]+(\n[^\n]+)*", text):
             tokens = [(one[0], one.span()) for one in re.compile(r"\S+").finditer(text, *paragraph.span())]
-            for number, group in enumerate([[one] for one in tokens] if self.each else [tokens]):
+            for group in [[one] for one in tokens] if self.each else [tokens]:
                 forms, places = [form for form, _ in group], [place for _, place in group]
-                found.append(SplitSentence(forms, [(form,) for form in forms], places, [1] * len(forms), number == 0))
+                found.append(SplitSentence(forms, [(form,) for form in forms], places, [1] * len(forms)))
         return found
 
 

@@ -4,7 +4,7 @@ import io
 import random
 import re
 import sys
-from itertools import pairwise
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from parser import InputError, Parser
 from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
-from parser.decoding.parse_options import ParseOptions
+from parser.decoding.parse_options import ParseOptions, SentenceEnds
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, ModelError
 from parser.serving.service import Request, Service
-from parser.text import tokenizer as tokenizer_module
+from parser.text import blocks as blocks_module
+from parser.text.blocks import LINE_END, PARAGRAPH_END, blocks_of
+from parser.text.pipeline import TRAIN_TOKENIZER, TextPipeline, as_stream
 from parser.text.shards import Shard
-from parser.text.tokenizer import TRAIN_TOKENIZER, as_stream, blocks_of, model_tokenizer, tokenizer_file
-from parser.text.tokens import Token, TokenizerError, spans
+from parser.text.tokens import TokenizerError
 from parser.text.worker import ShardParser, begin_parser
 from tests.random_models import random_text_model
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, save_tiny_tokenizer
@@ -61,7 +62,7 @@ def treebank_of(tmp_path, conllu: str):
 
 
 def in_conllu(folder, text: str, tokens: str | None = None, **how) -> str:
-    return b"".join(model_tokenizer(folder, tokens=tokens).conllu(io.BytesIO(text.encode()), **how)).decode()
+    return b"".join(TextPipeline.of_model(folder, tokens=tokens).conllu(io.BytesIO(text.encode()), **how)).decode()
 
 
 def texts(conllu: str) -> list[str]:
@@ -82,24 +83,6 @@ def test_text_is_split_and_parsed(folder, tmp_path, by_command):
 
 
 ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
-
-
-def in_lines(text: str) -> tuple[str, list[int]]:
-    """The text as blocks hold it, letter by letter, and the place of each letter in the text."""
-    ends = {"\n": 1, "\r": 1, "\v": 1, "\x85": 1, "\u2028": 1, "\f": 2, "\u2029": 2}
-    plain, places = "", []
-    line: list[int] = []
-    for place, letter in enumerate(text):
-        if letter == "\ufeff" or text[place : place + 2] == "\r\n":
-            continue
-        if letter not in ends:
-            line.append(place)
-            continue
-        written = line if "".join(text[i] for i in line).strip() else []
-        plain += "".join(text[i] for i in written) + "\n" * ends[letter]
-        places += [*written, *[place] * ends[letter]]
-        line = []
-    return plain + "".join(text[i] for i in line), places + line
 
 
 UNESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
@@ -128,10 +111,10 @@ def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
 @pytest.mark.parametrize("size", [1, 9, 2**16])
 def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, cut_at, size, ends):
     """However it is cut: MISC has all spaces, and TokenRange counts the characters of the whole text."""
-    cut_at(READ_BYTES=size, BLOCK=size, LONGEST_PART=2 * size)
+    cut_at(READ_BYTES=size, BLOCK=size, LONGEST=2 * size)
     rng = random.Random(size)
     for text in ["du\u00a0| \\s\r\n", *("".join(rng.choices([*ODD, "|", "\\", "du"], k=rng.randrange(60))) for _ in range(50))]:
-        made = in_conllu(folder, text, ends, presegmented=ends is not None, ranges=True)
+        made = in_conllu(folder, text, ends, sentences=SentenceEnds.LINE if ends else SentenceEnds.MODEL, ranges=True)
         found, tokens = rebuilt(made)
         assert found == (text.replace("\0", " ") if tokens else ""), ascii(text)
         assert all(written == text.replace("\0", " ")[start:end] for written, (start, end) in tokens)
@@ -172,13 +155,6 @@ def test_ranges_are_those_of_text(folder, tmp_path, monkeypatch, command):
         command.main()
 
 
-def test_a_space_within_a_token_may_be_many():
-    tokens = [Token("1 000 000", ("1 000 000",), True), Token("000", ("000",), False)]
-    assert spans("1 \t000\r\n000 000", [tokens[:1], tokens[1:]]) == [[(0, 11)], [(12, 15)]]
-    with pytest.raises(TokenizerError, match=r"'000' .*after character 11"):
-        spans("1 \t000\r\n000 00", [tokens])
-
-
 @pytest.mark.parametrize(
     ("text", "message"), [("A \ud800 b.", r"character 3 .*'\\ud800'"), ("\udc80", r"character 1 .*'\\udc80'")]
 )
@@ -214,7 +190,7 @@ def test_a_presegmented_line_is_never_cut(folder, tokens):
     """Also one longer than what is tokenized at a time, whose sentences end where a text may be cut, and one without spaces."""
     long = ["a" * 2_005 + " end", "b" * 3_000]
     lines = ["Ma. " * 40_000 + "jön", *long, "A kutya", "ugat", "", "Ma"]
-    conllu = in_conllu(folder, "\n".join(lines), tokens, presegmented=True, ranges=True)
+    conllu = in_conllu(folder, "\n".join(lines), tokens, sentences=SentenceEnds.LINE, ranges=True)
     assert rebuilt(conllu)[0] == "\n".join(lines)
     assert texts(conllu) == [line for line in lines if line]
     assert conllu.count("# newpar") == 2
@@ -268,34 +244,51 @@ def cut_at(monkeypatch):
 
     def cut(**sizes: int) -> None:
         for name, size in sizes.items():
-            monkeypatch.setattr(tokenizer_module, f"_{name}", size)
+            monkeypatch.setattr(blocks_module, f"_{name}", size)
 
     return cut
 
 
-@pytest.mark.parametrize(("size", "n_blocks"), [(1, 5), (7, 4), (2**16, 1)])
+def paragraphs_of(text: str) -> list[str]:
+    """Those of a text, in its words."""
+    lines = text.replace("\ufeff", "").replace("\0", " ").replace("\f", "\n\n").replace("\u2029", "\n\n").replace("\r\n", "\n")
+    found = re.split(r"\n(?:[^\S\n]*\n)+", re.sub("[\r\v\x85\u2028]", "\n", lines))
+    return [" ".join(part.split()) for part in found if part.strip()]
+
+
+@pytest.mark.parametrize(("size", "n_blocks"), [(1, 6), (7, 4), (2**16, 1)])
 def test_text_is_cut_after_blank_lines_alone(cut_at, size, n_blocks):
     cut_at(READ_BYTES=size, BLOCK=size)
     text = "é a\nb\n\nc\r\n \t\r\n\n\n\ufeffd\fe\u2028f\u2029g"
     blocks = list(blocks_of(io.BytesIO(text.encode("utf-8-sig")), "text"))
-    paragraphs = [part.strip("\n") for part in in_lines(text)[0].split("\n\n") if part.strip("\n")]
-    found = [part.strip("\n") for block in blocks for part in block.text.split("\n\n") if part.strip("\n")]
-    assert found == paragraphs
-    assert all(block.text.endswith("\n\n") for block in blocks[:-1])
-    assert not any(block.continues for block in blocks)
-    assert len(blocks) == n_blocks
+    assert "".join(block.text for block in blocks) == f"\ufeff{text}"
+    assert [part for block in blocks for part in paragraphs_of(block.text)] == paragraphs_of(text)
+    assert sum(bool(block.text.strip()) for block in blocks) == n_blocks - (size == 1)
 
 
-@given(st.text(st.sampled_from("ab .!?\n\r\t\f\u2028\ufeff"), max_size=200), st.integers(1, 20), st.integers(1, 20))
-def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest):
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("_READ_BYTES", size), ("_BLOCK", size), ("_LONGEST_PART", size + longest)):
-            patch.setattr(tokenizer_module, name, value)
-        blocks = list(blocks_of(io.BytesIO(text.encode()), "text"))
-    assert "".join("".join(block.text for block in blocks).split()) == "".join(in_lines(text)[0].split())
-    assert not any(block.continues for before, block in pairwise(blocks) if before.text.endswith("\n\n"))
-    paragraphs = [part for part in in_lines(text)[0].split("\n\n") if part.strip()]
-    assert sum(not block.continues for block in blocks) <= len(paragraphs)
+PIECES = st.lists(st.sampled_from([*"ab .!?\n\r\t\f\u2028\ufeff\0\u0301", "\r\n", "\n\n", "a. b\n"]), max_size=100)
+
+
+@given(PIECES.map("".join), st.integers(1, 20), st.integers(1, 20), st.sampled_from(SentenceEnds))
+def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest, sentences):
+    """Where it is cut does not depend on how it is read."""
+    found = []
+    for read in (1, size, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in (("_READ_BYTES", read), ("_BLOCK", size), ("_LONGEST", size + longest)):
+                patch.setattr(blocks_module, name, value)
+            found.append(list(blocks_of(io.BytesIO(text.encode()), "text", sentences)))
+    assert [[block.text.split() for block in blocks if block.text.strip()] for blocks in found[1:]] == 2 * [
+        [block.text.split() for block in found[0] if block.text.strip()]
+    ]
+    for blocks in found:
+        assert "".join(block.text for block in blocks) == text
+        assert [block.start for block in blocks] == [*accumulate((len(block.text) for block in blocks[:-1]), initial=0)][
+            : len(blocks)
+        ]
+        assert all(block.text for block in blocks)
+        if sentences == SentenceEnds.LINE:
+            assert all(LINE_END.search(block.text[-1]) for block in blocks[:-1])
 
 
 @pytest.mark.parametrize(
@@ -303,22 +296,25 @@ def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest):
     [
         ("It is. So it\nis. " * 3, "is. "),
         ("It is.\nSo it is. " * 3, "It is.\n"),
+        ("It is.\r\nSo it is. " * 3, "It is.\r\n"),
         ("jah qaþ\nþata " * 3, "qaþ\n"),
         ("jah qaþ " * 3, " "),
         ("\u6587" * 40, "\u6587"),
+        ("a\u0301" * 40, "a\u0301"),
+        ("!" * 40, "!"),
     ],
 )
 def test_a_long_paragraph_is_cut_after_a_sentence_a_line_or_a_word(cut_at, text, end):
-    cut_at(BLOCK=10, LONGEST_PART=20)
+    cut_at(BLOCK=10, LONGEST=30)
     first, *others = blocks_of(io.BytesIO(text.encode()), "text")
     assert first.text.endswith(end)
-    assert not first.continues
-    assert all(block.continues for block in others)
+    assert len(first.text) > 9
+    assert not any(PARAGRAPH_END.search(block.text) for block in (first, *others))
 
 
 def test_a_paragraph_that_is_cut_is_one(folder, cut_at):
     text = "\n".join(f"A kutya {n} ugat." for n in range(30))
-    cut_at(BLOCK=50, LONGEST_PART=100)
+    cut_at(BLOCK=50, LONGEST=100)
     assert in_conllu(folder, f"{text}\n\n{text}").count("# newpar") == 2
 
 
@@ -331,7 +327,10 @@ def test_text_that_is_not_utf_8_is_refused_with_the_place(cut_at, content, size)
     cut_at(READ_BYTES=size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
-    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} .*: iconv -f LATIN1 -t UTF-8, "):
+    line = content[: raised.value.start].count(b"\n") + 1
+    with pytest.raises(
+        TokenizerError, match=rf"text, line {line}: not UTF-8 at byte {raised.value.start} .*: iconv -f LATIN1 -t UTF-8, "
+    ):
         list(blocks_of(io.BytesIO(content), "text"))
 
 
@@ -343,19 +342,19 @@ def test_pieces_are_a_stream():
 def test_what_is_no_tokenizer_is_refused_with_what_to_type(tmp_path):
     command = re.escape(TRAIN_TOKENIZER.format(tmp_path))
     with pytest.raises(TokenizerError, match=f"there is no tokenizer; train one: {command}; or name .*--tokenizer FILE"):
-        model_tokenizer(tmp_path)
+        TextPipeline.of_model(tmp_path)
     for missing in (tmp_path / "nothing", tmp_path):
         with pytest.raises(TokenizerError, match=r"there is no tokenizer of this name; name the file tokenizer\.json"):
-            tokenizer_file(missing)
+            TextPipeline.of_file(missing)
     for content in (b"no model", b"", b"\xc3\xa9"):
         (tmp_path / "english.udpipe").write_bytes(content)
         with pytest.raises(
             TokenizerError, match=r"english\.udpipe: this is not tokenizer\.json .*UDPipe 1 .*train one: optimal-"
         ):
-            tokenizer_file(tmp_path / "english.udpipe")
+            TextPipeline.of_file(tmp_path / "english.udpipe")
     (tmp_path / TOKENIZER).write_text("{}")
     with pytest.raises(ModelError, match=r"tokenizer\.json"):
-        tokenizer_file(tmp_path)
+        TextPipeline.of_file(tmp_path)
 
 
 def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(folder, tmp_path, monkeypatch, capsysbinary):
@@ -389,7 +388,7 @@ def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(folde
 def test_a_service_reads_text(folder, by_command):
     of_parse = by_command(folder, TEXT)
     assert Model.load(folder)._description() == random_text_model()._description()
-    service = Service(Model.load(folder), "hu", tokenizer=model_tokenizer(folder))
+    service = Service(Model.load(folder), "hu", tokenizer=TextPipeline.of_model(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
     everything, split = service.answers([Request.of({"data": TEXT, **steps}), Request.of({"data": TEXT, "tokenizer": ""})])
     assert everything == of_parse

@@ -13,10 +13,11 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from parser.text.character_tokenizer import SplitSentence
+from parser.text.blocks import PARAGRAPH_END, Block
 from parser.text.characters import TextCharacters, characters_of
-from parser.text.sentence_ends import line_ends, paragraph_ends
-from parser.text.tokens import Paragraph, Token
+from parser.text.pipeline import tokens_of_block
+from parser.text.sentence_ends import line_ends
+from parser.text.tokens import Paragraph, SplitSentence, Token
 
 # A fold has neighbouring sentences, which share rare forms.
 FOLDS = 10
@@ -58,9 +59,8 @@ class LearningText:
         characters = characters_of(self.text)
         tokens = self.tokens(characters)
         forms, lines = [self.text[start:stop] for start, stop in self.places], line_ends(characters, tokens).tolist()
-        begins = [True, *paragraph_ends(characters, tokens).tolist()]
         bounds = pairwise([0, *(number for number, ends in enumerate(self.ends, 1) if ends)])
-        return [SplitSentence(forms[a:b], self.words[a:b], self.places[a:b], lines[a:b], begins[a]) for a, b in bounds]
+        return [SplitSentence(forms[a:b], self.words[a:b], self.places[a:b], lines[a:b]) for a, b in bounds]
 
 
 class _Writer:
@@ -195,13 +195,15 @@ def _with_last(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
     return ((token, number == len(tokens)) for number, token in enumerate(tokens, 1))
 
 
-def paragraphs_of(text: str, sentences: Iterable[SplitSentence]) -> list[Paragraph]:
+def paragraphs_of(text: str, sentences: Sequence[SplitSentence]) -> list[Paragraph]:
     """Return the paragraphs of a text that was split."""
     paragraphs: list[Paragraph] = []
-    for sentence in sentences:
-        if sentence.begins_paragraph or not paragraphs:
+    last = None
+    for tokens in tokens_of_block(Block(0, text), sentences):
+        if last is None or PARAGRAPH_END.search(text, last, tokens[0].start):
             paragraphs.append([])
-        paragraphs[-1].append(sentence.tokens(text))
+        paragraphs[-1].append(tokens)
+        last = tokens[-1].end
     return paragraphs
 
 

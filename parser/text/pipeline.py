@@ -1,0 +1,398 @@
+"""The way of a text: blocks, one pass over their characters, the segmenter, and what CoNLL-U says of the spaces.
+
+Commands, library, server, spaCy, workers and training hold one ``TextPipeline``. Each part owns one thing:
+
+* blocks.py: which white space ends a line or a paragraph, and where a long text is cut.
+* A ``Splitter``, the tokenizer or ``BlankSplitter``: the tokens of a block with their places in it, and the ends of sentences.
+* segmenter.py, where there is one: the ends of sentences within a paragraph, from the words.
+* This module: the places of tokens in the whole text, which sentences begin paragraphs, SpaceAfter and the rest of MISC.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, describe_file
+from parser.conllu.formats import is_conllu
+from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
+from parser.model.packs import named_folder
+from parser.model_folder import MODEL, SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER, has_tokenizer
+from parser.text.blocks import LINE_END, Block, blocks_of, paragraph_ends
+from parser.text.tokens import SplitSentence, Token, TokenizedSentence, TokenizerError, blank_words, conllu_lines
+
+if TYPE_CHECKING:
+    from parser.text.segmenter import Segmenter
+
+# The command that gives a model a tokenizer.
+TRAIN_TOKENIZER = "optimal-step train_tokenizer {} --train FILE --dev FILE"
+
+# What is said of a text that is CoNLL-U.
+IS_CONLLU = "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
+
+_ESCAPES = str.maketrans({" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"})
+
+
+class Splitter(Protocol):
+    """Finds tokens.
+
+    Attributes:
+        finds_sentences: whether it finds where sentences end, too; otherwise each line is one.
+    """
+
+    finds_sentences: bool
+
+    def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
+        """Return the sentences of a text, none of which has an end of a paragraph within; see SentenceEnds."""
+
+
+class BlankSplitter:
+    """Splits at white space; every token is one word."""
+
+    finds_sentences = False
+
+    def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
+        """Return the lines of a text."""
+        lines = [0, *(end.end() for end in LINE_END.finditer(text)), len(text)]
+        words = [list(blank_words(text, start, end)) for start, end in pairwise(lines)]
+        return [
+            SplitSentence(
+                [form for form, _ in line], [(form,) for form, _ in line], [place for _, place in line], [1] * len(line)
+            )
+            for line in words
+            if line
+        ]
+
+
+class TextPipeline:
+    """Splits text into sentences, tokens and words. Several threads may use it at once.
+
+    Args:
+        splitter: finds tokens.
+        segmenter: decides where sentences end; None: the splitter decides.
+        path: the file of the tokenizer, if there is one.
+    """
+
+    def __init__(self, splitter: Splitter, segmenter: Segmenter | None = None, path: Path | None = None) -> None:
+        self.splitter, self.segmenter, self.path = splitter, segmenter, path
+
+    @classmethod
+    def of_model(cls, folder: Path, tokenizer: Path | None = None, tokens: str | None = None) -> TextPipeline:
+        """Return that of a model.
+
+        Args:
+            folder: of the model or the run.
+            tokenizer: another tokenizer to use instead, which then also decides where sentences end; see of_file().
+            tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
+
+        Raises:
+            TokenizerError: there is no tokenizer, or it cannot be loaded.
+            ModelError: the tokenizer or the segmenter is damaged.
+        """
+        folder = named_folder(folder)
+        folders = (folder, folder / MODEL)
+        if tokens == TokenEnds.SPACE:
+            return cls(BlankSplitter(), next(filter(None, map(_segmenter_of, folders)), None))
+        if tokenizer is not None:
+            return cls.of_file(tokenizer)
+        for one in folders:
+            if has_tokenizer(one):
+                found = cls.of_file(one / TOKENIZER)
+                return cls(found.splitter, _segmenter_of(one), found.path)
+        raise TokenizerError(f"{folder}: {missing_tokenizer(folder)}")
+
+    @classmethod
+    def of_file(cls, path: Path) -> TextPipeline:
+        """Return that of a tokenizer without a segmenter.
+
+        Args:
+            path: the file tokenizer.json of a model, or the folder of the model or of its run.
+
+        Raises:
+            TokenizerError: it is something else, such as a model of UDPipe 1.
+            ModelError: it is damaged.
+        """
+        if path.is_dir():
+            path = next((one / TOKENIZER for one in (path, path / MODEL) if has_tokenizer(one)), path / TOKENIZER)
+        if not path.exists():
+            raise TokenizerError(
+                f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a model, or its folder"
+            )
+        if path.name != TOKENIZER:
+            raise TokenizerError(
+                f"{path}: this is not {TOKENIZER} of a model; UDPipe 1 is no longer read; name the folder of a model with a "
+                f"tokenizer, or train one: {TRAIN_TOKENIZER.format('MODEL')}"
+            )
+        from parser.text.character_tokenizer import CharacterTokenizer  # compiled loops that CoNLL-U does not need
+
+        return cls(CharacterTokenizer.load(path.parent), path=path)
+
+    def warm_up(self) -> None:
+        """Compile the kernels of the segmenter, or load them if they are compiled."""
+        if self.segmenter is not None:
+            tokens = [Token("a", ("a",), space_after=True)]
+            self.segmenter.split([tokens])  # in 8 bits
+            self.segmenter.probabilities([tokens])  # in single precision
+
+    def read(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[TokenizedSentence]:
+        """Return the sentences of a text, the same as in conllu().
+
+        Raises:
+            TokenizerError: the sentences cannot be found.
+            UnicodeEncodeError: the text has half of a surrogate pair, which is not a character.
+        """
+        return self.read_all([text], sentences)[0]
+
+    def read_all(self, texts: Iterable[str], sentences: SentenceEnds = SentenceEnds.MODEL) -> list[list[TokenizedSentence]]:
+        """Return read() of each text; the segmenter reads all texts together, which is faster for short ones.
+
+        Raises:
+            TokenizerError, UnicodeEncodeError: see read().
+        """
+        blocks = [list(blocks_of(io.BytesIO(text.encode()), "the text", sentences)) for text in texts]
+        found = iter(self._split(list(chain.from_iterable(blocks)), sentences))
+        return [list(chain.from_iterable(_placed(((block, next(found)) for block in own), sentences))) for own in blocks]
+
+    def conllu(
+        self,
+        source: BinaryIO,
+        name: str = "-",
+        sentences: SentenceEnds = SentenceEnds.MODEL,
+        ranges: bool = False,
+        warn: Callable[[str], object] | None = None,
+    ) -> Iterator[bytes]:
+        """Yield the CoNLL-U of a text, in pieces of whole sentences.
+
+        It has ids, forms, multiword tokens, MISC (see _misc()), and the comments newdoc, newpar, sent_id and text.
+
+        Args:
+            source: the text in UTF-8.
+            name: of the text, in errors.
+            sentences: where they end.
+            ranges: write the place of each token in the text (TokenRange=START:END, in characters from 0).
+            warn: called with a warning if the text is CoNLL-U itself.
+
+        Raises:
+            TokenizerError: the text is not UTF-8, or the sentences cannot be found.
+        """
+
+        def found() -> Iterator[tuple[Block, list[list[Token]]]]:
+            for block in blocks_of(source, name, sentences):
+                if block.start == 0 and warn is not None and is_conllu(block.text):
+                    warn(f"{describe_file(name)}: {IS_CONLLU}; leave out --text")
+                yield block, self._split([block], sentences)[0]
+
+        number = 0
+        for some in _placed(found(), sentences, ranges):
+            written = []
+            for sentence in some:
+                number += 1
+                written += [
+                    *(["# newdoc"] if number == 1 else []),
+                    *(["# newpar"] if sentence.begins_paragraph else []),
+                    f"# sent_id = {number}",
+                    f"# text = {sentence.text}",
+                    *conllu_lines(sentence.tokens),
+                    "",
+                ]
+            yield "".join(f"{line}\n" for line in written).encode()
+
+    def _split(self, blocks: Sequence[Block], sentences: SentenceEnds) -> list[list[list[Token]]]:
+        """Return the sentences of each block."""
+        if not (self.splitter.finds_sentences or self.segmenter or sentences == SentenceEnds.LINE) and blocks:
+            raise TokenizerError(
+                "--tokens space needs a segmenter, which this model lacks; put each sentence on its own line, and add "
+                "--sentences line (in Python: parse_text(..., sentences='line'))"
+            )
+        found = [tokens_of_block(block, self.splitter.split(block.text, sentences)) for block in blocks]
+        if self.segmenter is None or sentences == SentenceEnds.LINE:
+            return found
+        paragraphs = [_paragraphs(block, own, sentences) for block, own in zip(blocks, found, strict=True)]
+        divided = iter(self.segmenter.split(list(chain.from_iterable(paragraphs))))
+        return [[sentence for _ in own for sentence in next(divided)] for own in paragraphs]
+
+
+def tokens_of_block(block: Block, found: Sequence[SplitSentence]) -> list[list[Token]]:
+    """Return the tokens of sentences, with their places in the whole text."""
+    start, text = block
+    ends = [*(place[0] for sentence in found for place in sentence.places), len(text) + 1]
+    following = iter(ends[1:])  # where the next token begins
+    made = []
+    for forms, words, places, lines in found:
+        sentence = []
+        for form, own, (begin, end), line, then in zip(forms, words, places, lines, following, strict=False):
+            space = then > end and (then > len(text) or text[end:then].strip(BYTE_ORDER_MARK) != "")
+            sentence.append(Token(form, own, space, start=start + begin, end=start + end, line=line))
+        made.append(sentence)
+    return made
+
+
+def _paragraphs(block: Block, found: list[list[Token]], sentences: SentenceEnds) -> list[list[Token]]:
+    """Return the tokens of each paragraph."""
+    ends, last, paragraphs = paragraph_ends(sentences), None, []
+    for sentence in found:
+        if last is None or ends.search(block.text, last - block.start, sentence[0].start - block.start):
+            paragraphs.append(sentence)
+        else:
+            paragraphs[-1] += sentence
+        last = sentence[-1].end
+    return paragraphs
+
+
+def _placed(
+    found: Iterable[tuple[Block, list[list[Token]]]], sentences: SentenceEnds, ranges: bool = False
+) -> Iterator[list[TokenizedSentence]]:
+    """Yield the sentences of each block, with MISC, once the next token is found: the space before it belongs to them."""
+    ends = paragraph_ends(sentences)
+    waiting: tuple[Block, list[list[Token]], str | None, bool] | None = None
+    gap = ""  # the text after the last token
+    for block, own in found:
+        if not own:
+            gap += block.text
+            continue
+        gap += block.text[: own[0][0].start - block.start]
+        if waiting is None:
+            waiting = block, own, gap, True
+        else:
+            yield _with_misc(*waiting, gap, ends, ranges)
+            waiting = block, own, None, ends.search(gap) is not None
+        gap = block.text[own[-1][-1].end - block.start :]
+    if waiting is not None:
+        yield _with_misc(*waiting, gap, ends, ranges)
+
+
+def _with_misc(
+    block: Block,
+    found: list[list[Token]],
+    before: str | None,
+    begins: bool,
+    after: str,
+    ends: re.Pattern[str],
+    ranges: bool,
+) -> list[TokenizedSentence]:
+    """Return the sentences of a block with MISC.
+
+    Args:
+        block: the block.
+        found: its sentences.
+        before: the space before it, if it is the first with a token.
+        begins: whether it begins with a paragraph.
+        after: the space after its last token.
+        ends: of paragraphs.
+        ranges: write TokenRange.
+    """
+    start, text = block.start, block.text.replace("\0", " ")  # a NUL counts as a space, and CoNLL-U cannot hold it
+    after = after.replace("\0", " ")
+    made = []
+    following = chain(chain.from_iterable(found), [None])
+    next(following)
+    for sentence in found:
+        tokens = []
+        gap = ""
+        for token in sentence:
+            then = next(following)
+            end = token.end - start
+            gap = after if then is None else text[end : then.start - start]
+            written = text[token.start - start : end]
+            if before or ranges or written != token.form or gap != (" " if token.space_after else ""):
+                token = replace(token, misc=_misc((before or "").replace("\0", " "), written, gap, token, ranges))
+            tokens.append(token)
+            before = None
+        made.append(TokenizedSentence(tokens, begins))
+        begins = len(gap) > 0 and ends.search(gap) is not None
+    return made
+
+
+def _misc(before: str, written: str, after: str, token: Token, ranges: bool) -> str:
+    """Return MISC, from which the text can be rebuilt to the last character.
+
+    SpacesBefore holds the spaces at the beginning of the text, SpacesAfter the spaces after a token, unless there is one space
+    or none (SpaceAfter=No). SpacesInToken holds the token as it is in the text, if that differs from its form.
+    """
+    fields = {
+        "SpacesBefore": before,
+        "SpaceAfter": "" if after.strip(BYTE_ORDER_MARK) else NO_SPACE.partition("=")[2],
+        "SpacesAfter": "" if after == " " else after,
+        "SpacesInToken": "" if written == token.form else written,
+        "TokenRange": f"{token.start}:{token.end}" if ranges else "",
+    }
+    return "|".join(f"{name}={value.translate(_ESCAPES)}" for name, value in fields.items() if value) or EMPTY
+
+
+def missing_tokenizer(folder: Path) -> str:
+    """Return why a model or a run without a tokenizer of ours parses no text, and what to type."""
+    another = "or name the tokenizer of another model (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+    train = f"train one: {TRAIN_TOKENIZER.format(shlex.quote(str(folder)))}"
+    if any((one / UDPIPE_TOKENIZER).is_file() for one in (folder, folder / MODEL)):
+        return f"its tokenizer {UDPIPE_TOKENIZER} is of UDPipe 1, which is no longer read; {train}; {another}"
+    return f"there is no tokenizer; {train}; {another}"
+
+
+def _segmenter_of(folder: Path) -> Segmenter | None:
+    """Return the segmenter in a model's folder; None if there is none.
+
+    Raises:
+        ModelError: the segmenter is damaged.
+    """
+    if not (folder / SEGMENTER).is_file():
+        return None
+    from parser.text.segmenter import Segmenter  # compiled loops that a model without one does not need
+
+    return Segmenter.load(folder)
+
+
+class _Stream(io.RawIOBase):
+    """A stream that reads pieces of bytes."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._held:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._held = piece
+        taken = self._held[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._held = self._held[len(taken) :]
+        return len(taken)
+
+
+def as_stream(pieces: Iterator[bytes]) -> BinaryIO:
+    """Return a stream that reads pieces, each made when it is read."""
+    return io.BufferedReader(_Stream(pieces))
+
+
+def conllu_source(
+    pipeline: TextPipeline | None,
+    source: BinaryIO,
+    name: str,
+    options: ParseOptions,
+    warn: Callable[[str], object] | None = None,
+) -> BinaryIO:
+    """Return the stream unchanged, or for text its CoNLL-U, in which each sentence is made when it is read.
+
+    Args:
+        pipeline: splits the text; None: the stream is CoNLL-U.
+        source: the stream.
+        name: of the stream, in errors.
+        options: where sentences end, and whether to write the places of tokens.
+        warn: called with a warning if the text is CoNLL-U itself.
+
+    Raises:
+        TokenizerError: when it is read; see TextPipeline.conllu().
+    """
+    if pipeline is None:
+        return source
+    return as_stream(pipeline.conllu(source, name, options.sentences or SentenceEnds.MODEL, options.places, warn))
