@@ -72,8 +72,7 @@ def write_splitting(
     if scores:
         log.info("sentences of dev, as it is and disturbed: tokenizer %(tokenizer).2f, segmenter %(segmenter).2f", scores)
         if segmenter is SegmenterName.auto and scores["tokenizer"] >= scores["segmenter"]:
-            trained = time.process_time()
-    better = None
+            better = None
     tokenizer.save(folder, notes)
     if better is not None:
         better.save(folder, {"dev_sentence_f1": scores} if scores else None)
