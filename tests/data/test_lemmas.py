@@ -474,3 +474,12 @@ def test_a_rule_that_keeps_less_than_half_of_a_lemma_is_not_for_new_forms():
     scores = np.array([ranks.get(symbol, 0.0) for symbol in lemmas.rules.symbols], np.float32)
     tags = {"upos": ["VERB"] * 2, "feats": ["_"] * 2}
     assert lemmatize(lemmas, ["went", "wept"], tags, lambda new, _: np.tile(scores, (len(new), 1))) == ["go", "weep"]
+
+
+def test_an_auxiliary_may_have_a_known_lemma_that_is_far_from_it():
+    words = [("dur", "i", "AUX", "_"), ("idi", "i", "AUX", "_"), ("i", "i", "AUX", "_"), ("ev", "ev", "NOUN", "_")]
+    words += [(f"{a}{b}ok", f"{a}{b}ok", "NOUN", "_") for a in "bcdfghklmn" for b in "aeiouyáéíóúöüőűäåàèìòùâêîôû"]
+    lemmas = Lemmas.of([columns(words)], ["upos", "feats"])
+    scores = np.array([[9.0 * (symbol == "keep\t0\t\t3\ti") for symbol in lemmas.rules.symbols]] * 2, np.float32)
+    assert "keep\t0\t\t3\ti" in lemmas.rules.symbols
+    assert lemmas.by_rules(["dar", "dar"], ["AUX", "NOUN"], scores) == ["i", "dar"]
