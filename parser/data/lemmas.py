@@ -60,6 +60,8 @@ _MOST = KNOWN_LEMMA + SAME_UPOS
 # A form has the one lemma that it had when spelt right, if it was spelt right more than this many times as often as misspelt.
 _USUAL = 10
 
+AUX = "AUX"
+
 # Up to _FEW rules are tried without asking which can lead to a known lemma. _FAR: more characters than a form has.
 _FEW, _FAR = 4, 1 << 31
 
@@ -392,7 +394,7 @@ class Lemmas:
         for row, (form, own) in enumerate(zip(forms, scores, strict=True)):
             near = numbers[starts[row] : starts[row + 1]]
             near = near[np.argsort(-own[near], kind="stable")] if len(near) > 1 else near
-            if not len(near) or self._apply(near[0], form) is None:
+            if not len(near) or self._apply(near[0], form, upos[row]) is None:
                 near = np.argsort(-own, kind="stable")
                 near = near[own[near] != -np.inf]
             elif len(near) > _FEW:  # all but the best one need a known lemma to win
@@ -402,17 +404,24 @@ class Lemmas:
             found.append(self._best(form, upos[row], own[near].tolist(), near.tolist()))
         return found
 
-    def _apply(self, number: int, form: str) -> str | None:
-        """Return the lemma of a form by a rule; None if it does not apply: to a new form, if it is odd or keeps too little."""
+    def _apply(self, number: int, form: str, upos: str) -> str | None:
+        """Return the lemma of a form by a rule; None if it does not apply: to a new form, if it is odd or keeps too little.
+
+        Auxiliaries are a closed class: their known lemmas may be far from new forms, such as Turkish *dü* from *i*.
+        """
         rule = self._rules[number]
         lemma = rule(form)
-        if lemma is None or lemma == form or form in self._forms:
-            return None if lemma is not None and number in self._not_for_new and form not in self._forms else lemma
+        if lemma is None or form in self._forms:
+            return lemma
         if number in self._not_for_new:
             return None
+        if lemma == form:
+            return lemma
         if has_digits(form):
             return lemma if keeps_numbers(form, lemma) else None
-        return lemma if keeps_half(form, rule, lemma) or self._often_far else None
+        if keeps_half(form, rule, lemma) or self._often_far or (upos == AUX and upos in self.known.upos(lemma)):
+            return lemma
+        return None
 
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
         """Return the lemma by the rule with the highest score, its bonus included; the first of equal ones.
@@ -423,7 +432,7 @@ class Lemmas:
         for number, score in zip(ranked, scores, strict=True):
             if found and score + _MOST + LIKE <= highest:
                 break
-            if (made := self._apply(number, form)) is not None:
+            if (made := self._apply(number, form, upos)) is not None:
                 lemma = self.known.spelled(made)
                 bonus = self.known.gain(lemma, upos)
                 highest = max(highest, score + bonus)

@@ -39,6 +39,9 @@ _ENDING = 4
 # The shares: 6.3% in cu, 2.6% in cy, 1.8% in ga and got, 1.6% in el, 1.3% in hy, 1.1% in pt, 0.5% in tr, 0.4% in en.
 _SAMPLE, _FAR = 3000, 0.012
 
+# An ending needs this many forms with one of the changes, or else a shorter ending decides.
+_FEWEST = 3
+
 # A rule gains this times log(1 + n) if n forms of training with the same ending had its change of the end.
 _GAIN = 0.3
 
@@ -159,7 +162,7 @@ class Endings:
             backwards = form.lower()[::-1][:_ENDING]
             for length in range(len(backwards), 0, -1):
                 counts = [self._count(backwards[:length], *change) for change in changes]
-                if any(counts):
+                if sum(counts) >= _FEWEST:
                     return [_GAIN * math.log1p(count) for count in counts]
         return [0.0] * len(rules)
 

@@ -75,7 +75,8 @@ def test_thousands_marks_are_those_that_most_lemmas_leave_out():
 
 
 def test_an_ending_speaks_for_the_change_that_more_forms_had():
-    endings = Endings([{"files": "file", "Miles": "mile", "styles": "style", "families": "family", "ladies": "lady"}])
+    more = {"cities": "city", "tables": "table"}
+    endings = Endings([{"files": "file", "Miles": "mile", "styles": "style", "families": "family", "ladies": "lady", **more}])
     cut, change, same = (LemmaRule.of(f"keep\t0\t\t{rule}") for rule in ("1\t", "3\ty", "0\t"))
     gains = endings.gains("apples", [cut, change])
     assert gains[0] > gains[1] == 0
