@@ -25,6 +25,7 @@ from parser import transitions
 from parser.conllu.checks import DEPREL, EMPTY, FORM, UPOS, counted
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.files.file_parsing import RawColumns
+from parser.decoding.parse_options import SentenceEnds
 from parser.drawing import LONGEST, DrawnTree
 from parser.drawing.html import drawing, page, table, text
 from parser.model.model import Model
@@ -59,6 +60,13 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 
+# Where the sentences of a text end, in the form.
+_SENTENCE_ENDS = {
+    SentenceEnds.MODEL: "where the model finds an end",
+    SentenceEnds.LINE: "at line ends",
+    SentenceEnds.PARAGRAPH: "at line ends, and where the model finds an end",
+}
+
 
 def page_request(service: Service, fields: Mapping[str, str]) -> Request:
     """Return the request for typed data: CoNLL-U if a line has ten columns, text if there is a tokenizer, else words.
@@ -73,6 +81,7 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
     return Request(
         data=f"{data}\n" if is_conllu and not data.endswith("\n") else data,
         tokenizer=not is_conllu and service.tokenizer is not None,
+        sentences=_sentences_of(fields),
         tagger="tagger" in service.steps,
         parser=True,
         input="conllu" if is_conllu else "horizontal",
@@ -80,6 +89,18 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
         way_to_allow="the box below the text",
         corrections=tuple(corrections_in(fields)),
     )
+
+
+def _sentences_of(fields: Mapping[str, str]) -> SentenceEnds:
+    """Return where the sentences of a text end, as the form says.
+
+    Raises:
+        RequestError: there is no such way.
+    """
+    given = fields.get("sentences", SentenceEnds.MODEL)
+    if given not in list(SentenceEnds):
+        raise RequestError(f"sentences={given[:60]} is not known; known: {', '.join(SentenceEnds)}")
+    return SentenceEnds(given)
 
 
 def corrections_in(fields: Mapping[str, str]) -> list[Correction]:
@@ -148,6 +169,11 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
             f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without tags anyway, '
             "far less accurately</label>"
         )
+    ends = ""
+    if service.tokenizer is not None:
+        for value, meaning in _SENTENCE_ENDS.items():
+            ends += f'<option value="{value}"{" selected" * (fields.get("sentences") == value)}>{meaning}</option>'
+        ends = f' <label>A text\'s sentences end <select name="sentences">{ends}</select></label>'
     shows = "" if service.example is None else ' <button name="example">An example</button>'
     given = note_on_dragging = ""
     if service.keeps_heads:
@@ -168,7 +194,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
         f'<p class="note"><label for="data">{text(note)}</label><span hidden data-typing> Ctrl+Enter parses.</span></p>\n'
         '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing: border-box; font: inherit" '
         f"autofocus>\n{_as_typed(fields.get('data', ''))}</textarea>\n"
-        f"<p><button>Parse</button>{shows}{given}{checkbox}</p></form>{note_on_dragging}"
+        f"<p><button>Parse</button>{shows}{given}{ends}{checkbox}</p></form>{note_on_dragging}"
     )
     return page(f"optimal-step: {service.name}", [STYLE, form, *parts], SCRIPT)
 

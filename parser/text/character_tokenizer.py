@@ -24,9 +24,9 @@ from parser.decoding.parse_options import SentenceEnds
 from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
 from parser.network_spec import check_type
 from parser.storage import replacing, write_json
-from parser.text.characters import N_CLASSES, POWERS, TextCharacters, characters_of, hash_of
-from parser.text.decisions import KNOWN, form_value
-from parser.text.kinds import joined_places
+from parser.text.characters import N_CLASSES, POWERS, TextCharacters, characters_of, folded, hash_of
+from parser.text.decisions import BEFORE_NAME, KNOWN, OWN_ABBREVIATION, form_value, with_listed
+from parser.text.kinds import join_abbreviations, joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends, line_ends, paragraph_ends
 from parser.text.token_ends import TokenEndModel, find_tokens
@@ -35,6 +35,7 @@ from parser.text.tokens import SplitSentence
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when what is read changes, so that weights of before are refused rather than misread.
 _FORMAT = 1
+_MARK_WITHIN = re.compile(r"\W.")
 _WHITE = re.compile(r"[\s\0]+")
 
 
@@ -62,6 +63,17 @@ class CharacterTokenizer:
         self.tokens, self.sentences, self.words = tokens, sentences, words
         self.whole = list(whole)
         self.abbreviations = list(abbreviations)
+        self._joined: frozenset[str] = frozenset()  # the user's own abbreviations with marks within
+
+    def with_abbreviations(self, abbreviations: Mapping[str, bool]) -> CharacterTokenizer:
+        """Return a tokenizer that also knows a user's own abbreviations; see read_abbreviations()."""
+        hashes = np.array([hash_of(short) for short in abbreviations], np.uint64)
+        kinds = np.array([BEFORE_NAME if name else OWN_ABBREVIATION for name in abbreviations.values()], np.uint16)
+        forms = with_listed(self.tokens.forms, hashes, kinds)
+        tokens, sentences = self.tokens._replace(forms=forms), self.sentences._replace(forms=forms)
+        made = CharacterTokenizer(tokens, sentences, self.words, self.whole, self.abbreviations)
+        made._joined = frozenset(folded(short) for short in abbreviations if _MARK_WITHIN.search(short))
+        return made
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
         """Return the sentences of a text; none has the end of a paragraph within, or with LINE and PARAGRAPH of a line.
@@ -69,7 +81,9 @@ class CharacterTokenizer:
         What is found in a paragraph does not depend on the others.
         """
         characters = characters_of(text, lines=sentences != SentenceEnds.MODEL)
-        bounds = find_tokens(characters, joined_places(characters, self.whole), self.tokens, POWERS)
+        joined = joined_places(characters, self.whole)
+        join_abbreviations(characters, self._joined, joined)
+        bounds = find_tokens(characters, joined, self.tokens, POWERS)
         if not bounds.shape[1]:
             return []
         if sentences == SentenceEnds.LINE:

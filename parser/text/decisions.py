@@ -142,6 +142,36 @@ def _insert_forms(table, hashes, values):
         table[place] = np.uint32(_check(mixed) << np.uint64(16) | np.uint64(values[number]))
 
 
+def with_listed(table: np.ndarray, hashes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """Return a copy of a table of forms in which forms are abbreviations; it is larger if it must be, to stay half empty.
+
+    Args:
+        table: uint32[2^k]; see packed_forms().
+        hashes: uint64[abbreviations].
+        kinds: uint16[abbreviations], such as OWN_ABBREVIATION.
+    """
+    used = np.count_nonzero(table)
+    copies = 1
+    # A form is found from any place where its hash may send it in the larger table, as each copy has all entries in their order.
+    while 2 * (copies * used + len(hashes)) > copies * len(table) and copies * len(table) < 4 * len(hashes):
+        copies *= 2
+    larger = np.tile(table, copies)
+    _list_forms(larger, hashes, kinds.astype(np.int64))
+    return larger
+
+
+@kernel()
+def _list_forms(table, hashes, kinds):
+    mask = np.uint64(len(table) - 1)
+    for number in range(len(hashes)):
+        mixed = _mixed(hashes[number])
+        place, check = mixed & mask, _check(mixed)
+        while table[place] != 0 and np.uint64(table[place]) >> np.uint64(16) != check:
+            place = (place + np.uint64(1)) & mask
+        value = np.uint64(table[place]) & ~np.uint64(3 << LISTED) & np.uint64(0xFFFF)
+        table[place] = np.uint32(check << np.uint64(16) | value | np.uint64(kinds[number] << LISTED))
+
+
 @kernel(forceinline=True)
 def form_value(table, hashed):
     """Return what training says of the form with a hash, int64; 0 if it never saw it."""

@@ -7,7 +7,7 @@ UD_English-EWT, which has no other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from parser.text.characters import (
     SLASH,
     SYMBOL,
     TextCharacters,
+    folded,
 )
 
 _NAME = r"[\w-]+"
@@ -53,6 +54,9 @@ KINDS = {
 # A kind begins after white space, an opening mark, or a character that is no letter, digit or part of an address.
 _PATTERN = re.compile(rf"(?<![\w@/.#&-])(?:{'|'.join(f'(?P<{kind}>{pattern})' for kind, pattern in KINDS.items())})")
 
+# Where an abbreviation may begin.
+_WORD_BEGINS = re.compile(r"(?<![\w.])\w")
+
 # With fewer occurrences a treebank says nothing about a kind.
 _ENOUGH = 3
 
@@ -80,6 +84,25 @@ def find_kinds(text: TextCharacters) -> Iterator[tuple[str, int, int]]:
         characters = text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
         for found in _PATTERN.finditer(characters):
             yield str(found.lastgroup), start + found.start(), start + found.end()
+
+
+def join_abbreviations(text: TextCharacters, abbreviations: Collection[str], joined: np.ndarray) -> None:
+    """Mark the places within abbreviations that have marks within, such as *z.B.*; see joined_places().
+
+    ``abbreviations``: as folded() gives them.
+    """
+    if not abbreviations:
+        return
+    longest = max(map(len, abbreviations))
+    hints = np.flatnonzero((text.kinds[:-1] == PERIOD) & (text.kinds[1:] > PARAGRAPH))
+    for chunk in np.unique(text.chunks[hints]).tolist():
+        start, end = int(text.chunk_starts[chunk]), int(text.chunk_ends[chunk])
+        characters = folded(text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass"))
+        for word in _WORD_BEGINS.finditer(characters):
+            begin = word.start()
+            stops = [stop for stop in range(begin + 2, min(begin + longest, end - start) + 1) if characters[stop - 1] == "."]
+            if found := [stop for stop in stops if characters[begin:stop] in abbreviations]:
+                joined[start + begin : start + found[-1] - 1] = True
 
 
 def whole_kinds(text: TextCharacters, tokens: np.ndarray) -> list[str]:

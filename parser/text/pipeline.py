@@ -134,7 +134,8 @@ class TextPipeline:
         return cls(CharacterTokenizer.load(path.parent), path=path)
 
     def warm_up(self) -> None:
-        """Compile the kernels of the segmenter, or load them if they are compiled."""
+        """Compile the kernels of the tokenizer and the segmenter, or load them if they are compiled."""
+        self.splitter.split("A b's c.\nD")
         if self.segmenter is not None:
             tokens = [Token("a", ("a",), space_after=True)]
             self.segmenter.split([tokens])  # in 8 bits

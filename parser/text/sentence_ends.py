@@ -12,8 +12,34 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.kernels import kernel
-from parser.text.characters import CLOSING, EDGE, LINE, N_CLASSES, OPENING, PARAGRAPH, PERIOD, QUOTE, TextCharacters, stretch
-from parser.text.decisions import BEFORE_NAME, BEGINS, CAPITALS, ENDS, LISTED, compiled_templates, form_value, score
+from parser.text.characters import (
+    CLOSING,
+    COMMA,
+    DIGIT,
+    EDGE,
+    LINE,
+    LOWER,
+    N_CLASSES,
+    OPENING,
+    PARAGRAPH,
+    PERIOD,
+    QUOTE,
+    UPPER,
+    TextCharacters,
+    stretch,
+)  # fmt: skip
+from parser.text.decisions import (
+    ABBREVIATION,
+    BEFORE_NAME,
+    BEGINS,
+    CAPITALS,
+    ENDS,
+    LISTED,
+    OWN_ABBREVIATION,
+    compiled_templates,
+    form_value,
+    score,
+)
 
 # Rows of what is read of each token. ``kinds`` are the classes of its first and last character, ``gap`` the white space after
 # it, ``line`` how a line ends after it, ``ends`` to ``capitals`` the odds in training, ``listed`` whether it is a known
@@ -27,7 +53,10 @@ LINE_END, ODDS_END, ODDS_BEGIN, ODDS_CAPITAL, KIND_LISTED = range(9, len(ROWS))
 
 # Nobody wraps lines at fewer characters: in such a paragraph each line ends a sentence.
 _NARROW = 30
-SHORT_LINE = 5
+_NO_LINE, SHORT_LINE = 1, 5
+
+# Classes of the odds to begin a sentence: 6 to 15 percent of the occurrences, and a form with too few of them.
+_OFTEN, _FEW = 4, 8
 
 _BEFORE, _AFTER = 3, 4
 # Atoms of the token at a distance, such as ``form-1`` and ``form+2``, and of the sentence begun.
@@ -131,6 +160,8 @@ def _fill_rows(text, tokens, forms, powers, rows):
         listed = value >> LISTED & 3
         if listed == 0 and kinds[end] == PERIOD:  # which is a token of its own
             listed = form_value(forms, stretch(hashes, powers, start, end + 1)) >> LISTED & 3
+        if listed == OWN_ABBREVIATION:  # which training has not seen
+            listed = ABBREVIATION
         rows[KIND_LISTED, at] = listed + 1
         at += 1
         if gap == PARAGRAPH:
@@ -231,6 +262,19 @@ def quotes_after(quotes, rows, at):
 
 
 @kernel()
+def _goes_on_anew(rows, at, likely):
+    """Return whether a token begins a sentence after an abbreviation of the user's; ``likely``: what the model says.
+
+    A capital does if its word often begins sentences, and seldom has a capital within them, such as *The*.
+    """
+    kind = rows[KFIRST, at]
+    if kind == UPPER:
+        often, capital = rows[ODDS_BEGIN, at] - 1, rows[ODDS_CAPITAL, at] - 1
+        return often != _FEW and (often >= _OFTEN if capital == 0 else often > _OFTEN and capital == 1)
+    return likely and kind != LOWER and kind != DIGIT and kind != COMMA
+
+
+@kernel()
 def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
     at = begun = EDGE
     quotes = 0
@@ -241,11 +285,14 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
             at += EDGE
         elif rows[LINE_END, at] == SHORT_LINE:
             ends[t] = True
-        elif rows[KIND_LISTED, at] >= BEFORE_NAME + 1 and rows[KLAST, at] == PERIOD:  # or the user's own
+        elif rows[KIND_LISTED, at] == BEFORE_NAME + 1 and rows[KLAST, at] == PERIOD:
             ends[t] = False
         else:
             fill_atoms(atoms, rows, model.places, at, begun, quotes)
             ends[t] = score(model.weights, atoms, model.templates) > model.threshold
+            if rows[KIND_LISTED, at] == ABBREVIATION + 1 and rows[KLAST, at] == PERIOD and rows[LINE_END, at] == _NO_LINE:
+                if form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION:
+                    ends[t] = _goes_on_anew(rows, at + 1, ends[t])
         at += 1
         if ends[t]:
             begun, quotes = at, 0

@@ -7,10 +7,12 @@ sentence ends there. Lines that begin with ``#`` are comments.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
+from parser.conllu.formats import TO_UTF8
 
 _FOLDER = Path(__file__).parent
 # The beginning of the names of UD's files: the language, and the treebank.
@@ -31,21 +33,23 @@ def read_abbreviations(path: Path) -> dict[str, bool]:
     """Return the abbreviations in a file, and whether a name or a number follows.
 
     Raises:
-        OptimalStepError: the file is not UTF-8, or a line has something else.
+        OptimalStepError: the file cannot be read or is not UTF-8, or a line has something else.
     """
-    found = {}
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise OptimalStepError(
-            f"{path}: not UTF-8 at byte {error.start:,} ({error.reason}); convert the file to UTF-8"
-        ) from error
-    for number, line in enumerate(lines, 1):
+        content = path.read_bytes()
+    except OSError as error:
+        raise OptimalStepError(f"{path}: {error.strerror}; name a file with an abbreviation a line") from error
+    found = {}
+    for number, raw in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
+        try:
+            line = raw.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise OptimalStepError(f"{path}, line {number}: not UTF-8 ({error.reason}); {TO_UTF8}") from error
         short, *mark = line.split() or [""]
         if short and not line.startswith("#"):
-            if mark not in ([], ["+"]) or not short.endswith("."):
+            if mark not in ([], ["+"]) or not re.search(r"\w.*\.$", short):
                 raise OptimalStepError(
-                    f"{path}, line {number}: {line.strip()!r} is not an abbreviation; write one with its period on each line, "
+                    f"{path}, line {number}: {line!r} is not an abbreviation; write one with its period on each line, "
                     "and + behind it if a name or a number follows"
                 )
             found[short.lower()] = bool(mark)
