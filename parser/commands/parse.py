@@ -93,7 +93,7 @@ def main() -> int:
     )
     given = arguments.parse_intermixed_args()  # options may stand before INPUT
     options = options_of(given, "parse", is_named_lattices(given.input), ending_of(given.output) in _JSON)
-    check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer")))
+    check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer", "abbreviations")))
     load_kernels_directly()
     progress = ParsingProgress(given.output)
     try:
@@ -162,7 +162,7 @@ def _parse(model: AnyModel, options: ParseOptions, given: argparse.Namespace, pr
         pipeline = None
     else:
         work = partial(parse_file, Predictor(model, options))
-        pipeline = TextPipeline.of_model(given.model, options.tokenizer, options.tokens) if options.text else None
+        pipeline = TextPipeline.of_options(given.model, options) if options.text else None
     start = time_without_compiling()
     with open_binary_output(given.output) as target, open_input(given.input) as read, progress.shown(read, given.input):
         source = conllu_source(pipeline, read, given.input, options, _warn)
@@ -183,7 +183,7 @@ def _warm_up(model: AnyModel, options: ParseOptions, folder: Path) -> None:
     else:
         warm_up(Predictor(model, options))
     try:
-        pipeline = TextPipeline.of_model(folder, options.tokenizer, options.tokens)
+        pipeline = TextPipeline.of_options(folder, options)
         pipeline.warm_up()
     except TokenizerError:
         if options.text:

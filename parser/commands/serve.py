@@ -25,6 +25,7 @@ from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
 from parser.model.packs import find_named, named_folder
 from parser.model_folder import EXAMPLE, MODEL, UDPIPE_TOKENIZER, errors_named, has_tokenizer
+from parser.text.abbreviations import read_abbreviations
 from parser.text.pipeline import TextPipeline, missing_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
@@ -47,6 +48,12 @@ def main(arguments: list[str] | None = None) -> None:
         type=Path,
         metavar="FILE",
         help="the tokenizer of another model, its file tokenizer.json or its folder (default: the model's own)",
+    )
+    parser.add_argument(
+        "--abbreviations",
+        type=Path,
+        metavar="FILE",
+        help="for text: your own abbreviations, one on each line with its period, and + behind it if a name or number follows",
     )
     add_options(parser, "serve")
     parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="largest request (default: %(default)s)")
@@ -139,7 +146,10 @@ def _pipeline(given: argparse.Namespace) -> tuple[TextPipeline | None, str]:
     folder = named_folder(given.model)
     folders = (folder, folder / MODEL)
     if given.tokenizer is not None or any(map(has_tokenizer, folders)):
-        return TextPipeline.of_model(given.model, given.tokenizer), ""
+        own = None if given.abbreviations is None else read_abbreviations(given.abbreviations)
+        return TextPipeline.of_model(given.model, given.tokenizer, abbreviations=own), ""
+    if given.abbreviations is not None:
+        raise OptimalStepError(f"--abbreviations {given.abbreviations} is for text: {folder}: {missing_tokenizer(folder)}")
     if not any((one / UDPIPE_TOKENIZER).is_file() for one in folders):
         return None, "has no tokenizer"
     print(f"warning: {folder}: only words are parsed: {missing_tokenizer(folder)}", file=sys.stderr)

@@ -203,6 +203,12 @@ class ParseOptions:
         _TEXT,
         metavar="FILE",
     )
+    abbreviations: Path | None = option(
+        None,
+        "with --text: your own abbreviations, one on each line with its period, and + behind it if a name or number follows",
+        _TEXT,
+        metavar="FILE",
+    )
     sentences: SentenceEnds | None = option(
         None,
         "with --text: where sentences end: where the model finds an end (default), at each line end alone (line), or at each "
@@ -248,6 +254,8 @@ class ParseOptions:
             raise OptimalStepError(f"--on-error keep cannot copy what is not CoNLL-U into JSON; {fix}")
         if self.tokens == TokenEnds.SPACE and self.tokenizer is not None:
             raise OptimalStepError(f"--tokens space uses no tokenizer; omit it, or omit --tokenizer {self.tokenizer}")
+        if self.tokens == TokenEnds.SPACE and self.abbreviations is not None:
+            raise OptimalStepError(f"--tokens space knows no abbreviations; omit --abbreviations {self.abbreviations}")
         if self.int8 and self.float32:
             raise OptimalStepError("--int8 and --float32 exclude each other; omit one of them")
 

@@ -50,6 +50,7 @@ from parser.library.parsed_sentence import (
 )
 from parser.model.loading import AnyModel
 from parser.model.packs import lasting, named_folder
+from parser.text.abbreviations import read_abbreviations
 from parser.text.pipeline import IS_CONLLU, BlankSplitter, TextPipeline
 from parser.text.tokens import TokenizedSentence, TokenizerError
 
@@ -89,6 +90,7 @@ class Parser:
         self.model = model
         self._pipelines: dict[str, TextPipeline] = {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
         # The working folder may change before the tokenizer is read.
+        self._abbreviations: dict[str, bool] | None = None
         self._folder, self._called = None if folder is None else lasting(folder), folder
         options = ParseOptions(beam=beam, tags=predicted_tags(model), lexicon=lexicon)
         self._predictor = Predictor(model, options, steps=True)
@@ -108,6 +110,7 @@ class Parser:
         rerank: bool = False,
         treebank: str | None = None,
         lexicon: str | Path | None = None,
+        abbreviations: str | Path | None = None,
     ) -> Parser:
         """Load the model of a model folder or a run folder.
 
@@ -125,6 +128,9 @@ class Parser:
             treebank: for a model of several treebanks: the one that the input resembles; None: the first one.
             lexicon: a file of lemmas that take precedence over predicted lemmas; a line has form, UPOS or ``_``, lemma and, if
                 they matter, FEATS, separated by tabs.
+            abbreviations: for parse_text(), a file of abbreviations of your own: one on each line with its period, and ``+``
+                behind it if a name or a number follows. They keep their period, and end a sentence only before a word that
+                begins one.
 
         Relative paths are made absolute, so that the working folder may change afterwards.
 
@@ -135,6 +141,7 @@ class Parser:
             BeamError: the model does not support this beam.
             Int8Error: the model does not support 8-bit products.
             ConlluError: the lexicon cannot be read.
+            OptimalStepError: a line of ``abbreviations`` is none.
             NoTagsError: a lexicon is given, but the model predicts no lemmas.
         """
         options = ParseOptions(
@@ -148,12 +155,13 @@ class Parser:
         )
         model = load_model(Path(folder), options)
         lemmas = None if lexicon is None else LemmaLexicon.read(Path(lexicon))
-        pipeline = None if tokenizer is None else TextPipeline.of_file(Path(tokenizer))
+        short = None if abbreviations is None else read_abbreviations(Path(abbreviations))
+        pipeline = None if tokenizer is None else TextPipeline.of_file(Path(tokenizer), short)
         named = named_folder(Path(folder)).absolute()
         loaded = cls(model, pipeline, named, options.search(model), lemmas)
-        loaded._called = Path(folder)
-        tokenizer, lexicon = (None if path is None else Path(path).absolute() for path in (tokenizer, lexicon))
-        loaded._options = (named, device, tokenizer, beam, merge, options.arithmetic, options.rerank, treebank, lexicon)
+        loaded._called, loaded._abbreviations = Path(folder), short
+        files = [None if path is None else Path(path).absolute() for path in (tokenizer, lexicon, abbreviations)]
+        loaded._options = (named, device, files[0], beam, merge, options.arithmetic, options.rerank, treebank, *files[1:])
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:
@@ -398,7 +406,7 @@ class Parser:
             if tokens == TokenEnds.SPACE and (given is not None or self._folder is None):
                 self._pipelines[tokens] = TextPipeline(BlankSplitter(), None if given is None else given.segmenter)
             elif self._folder is not None:
-                self._pipelines[tokens] = TextPipeline.of_model(self._folder, tokens=tokens)
+                self._pipelines[tokens] = TextPipeline.of_model(self._folder, None, tokens, self._abbreviations)
             else:
                 raise TokenizerError("this parser has no tokenizer; give one, Parser(model, TextPipeline.of_model(folder))")
         return self._pipelines[tokens]

@@ -14,7 +14,6 @@ from typing import BinaryIO, NamedTuple
 from parser.conllu.checks import BYTE_ORDER_MARK, describe_file
 from parser.conllu.formats import TO_UTF8
 from parser.decoding.parse_options import SentenceEnds
-from parser.text.characters import joins_character_before
 from parser.text.tokens import TokenizerError
 
 _LINE = "(?>\r\n|[\n\r\v\x85\u2028])"
@@ -94,6 +93,8 @@ def _place_within_paragraph(text: str) -> int:
     for end in _PLACES_TO_CUT:
         if places := [found.end() for found in end.finditer(text, half)]:
             return places[-1]
+    from parser.text.characters import joins_character_before  # compiled loops that CoNLL-U does not need
+
     cut = len(text) - 1  # without a space: where a letter begins, which has its accents after it
     while cut > half and joins_character_before(text[cut]):
         cut -= 1

@@ -35,7 +35,6 @@ from parser.text.tokens import SplitSentence
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when what is read changes, so that weights of before are refused rather than misread.
 _FORMAT = 1
-_MARK_WITHIN = re.compile(r"\W.")
 _WHITE = re.compile(r"[\s\0]+")
 
 
@@ -63,7 +62,7 @@ class CharacterTokenizer:
         self.tokens, self.sentences, self.words = tokens, sentences, words
         self.whole = list(whole)
         self.abbreviations = list(abbreviations)
-        self._joined: frozenset[str] = frozenset()  # the user's own abbreviations with marks within
+        self._joined: frozenset[str] = frozenset()  # the user's own abbreviations that are not letters alone
 
     def with_abbreviations(self, abbreviations: Mapping[str, bool]) -> CharacterTokenizer:
         """Return a tokenizer that also knows a user's own abbreviations; see read_abbreviations()."""
@@ -72,7 +71,7 @@ class CharacterTokenizer:
         forms = with_listed(self.tokens.forms, hashes, kinds)
         tokens, sentences = self.tokens._replace(forms=forms), self.sentences._replace(forms=forms)
         made = CharacterTokenizer(tokens, sentences, self.words, self.whole, self.abbreviations)
-        made._joined = frozenset(folded(short) for short in abbreviations if _MARK_WITHIN.search(short))
+        made._joined = frozenset(folded(short) for short in abbreviations if not short[:-1].isalpha())
         return made
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:

@@ -143,7 +143,7 @@ def _insert_forms(table, hashes, values):
 
 
 def with_listed(table: np.ndarray, hashes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """Return a copy of a table of forms in which forms are abbreviations; it is larger if it must be, to stay half empty.
+    """Return a copy of a table of forms in which forms are abbreviations; it is larger if it must be, to stay a quarter empty.
 
     Args:
         table: uint32[2^k]; see packed_forms().
@@ -152,8 +152,8 @@ def with_listed(table: np.ndarray, hashes: np.ndarray, kinds: np.ndarray) -> np.
     """
     used = np.count_nonzero(table)
     copies = 1
-    # A form is found from any place where its hash may send it in the larger table, as each copy has all entries in their order.
-    while 2 * (copies * used + len(hashes)) > copies * len(table) and copies * len(table) < 4 * len(hashes):
+    # Each copy has all entries in their order, so that a form is found wherever its hash sends it in the larger table.
+    while 4 * (copies * used + len(hashes)) > 3 * copies * len(table):
         copies *= 2
     larger = np.tile(table, copies)
     _list_forms(larger, hashes, kinds.astype(np.int64))

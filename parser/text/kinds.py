@@ -39,14 +39,14 @@ _PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
 # In the order of which wins where several match.
 KINDS = {
     "url": rf"(?:https?|ftp)://{_ADDRESS}|www\.{_ADDRESS}",
-    "email": rf"[\w.+-]+@{_NAME}(?:\.{_NAME})+",
+    "email": rf"[\w.+-]{{1,64}}@{_NAME}(?:\.{_NAME})+",
     "domain": rf"{_NAME}(?:\.{_NAME})*\.(?:{_DOMAINS})\b(?:/{_ADDRESS})?",
     "path": rf"(?:~|\.{{1,2}})?(?:/[\w.-]+){{2,}}/?{_END}|[A-Za-z]:\\\S+{_END}",
     "file": rf"{_NAME}(?:\.{_NAME})*\.(?:{_EXTENSIONS})\b",
     "date": r"\d{4}-\d{2}-\d{2}\b|\d{1,2}/\d{1,2}/\d{2,4}\b",
     "fraction": r"\d+/\d+(?![\d/])",
     "time": r"\d{1,2}:\d{2}(?::\d{2})?(?!\d)",
-    "number": r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?(?![\d.,]*\d)|\d+[.,]\d+(?![\d.,]*\d)",
+    "number": r"(?<!\d,)(?:\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d+[.,]\d+)(?![\d.,]*\d)",
     "hashtag": r"#\w*[^\W\d_]\w*",
     "mention": r"@\w+",
     "emoji": rf"[\U0001f1e6-\U0001f1ff]{{2}}|{_PICTURE}(?:[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d{_PICTURE})+",
@@ -87,15 +87,14 @@ def find_kinds(text: TextCharacters) -> Iterator[tuple[str, int, int]]:
 
 
 def join_abbreviations(text: TextCharacters, abbreviations: Collection[str], joined: np.ndarray) -> None:
-    """Mark the places within abbreviations that have marks within, such as *z.B.*; see joined_places().
+    """Mark the places within abbreviations with marks or digits within, such as *z.B.*; see joined_places().
 
     ``abbreviations``: as folded() gives them.
     """
     if not abbreviations:
         return
     longest = max(map(len, abbreviations))
-    hints = np.flatnonzero((text.kinds[:-1] == PERIOD) & (text.kinds[1:] > PARAGRAPH))
-    for chunk in np.unique(text.chunks[hints]).tolist():
+    for chunk in np.unique(text.chunks[text.kinds == PERIOD]).tolist():
         start, end = int(text.chunk_starts[chunk]), int(text.chunk_ends[chunk])
         characters = folded(text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass"))
         for word in _WORD_BEGINS.finditer(characters):

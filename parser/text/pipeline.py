@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ from parser.conllu.formats import is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
 from parser.model.packs import named_folder
 from parser.model_folder import MODEL, SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER, has_tokenizer
+from parser.text.abbreviations import read_abbreviations
 from parser.text.blocks import LINE_END, Block, blocks_of, paragraph_ends
 from parser.text.tokens import SplitSentence, Token, TokenizedSentence, TokenizerError, blank_words, conllu_lines
 
@@ -77,19 +78,40 @@ class TextPipeline:
         splitter: finds tokens.
         segmenter: decides where sentences end; None: the splitter decides.
         path: the file of the tokenizer, if there is one.
+        abbreviations: the user's own, which the splitter knows, too; see read_abbreviations().
     """
 
-    def __init__(self, splitter: Splitter, segmenter: Segmenter | None = None, path: Path | None = None) -> None:
+    def __init__(
+        self,
+        splitter: Splitter,
+        segmenter: Segmenter | None = None,
+        path: Path | None = None,
+        abbreviations: Mapping[str, bool] | None = None,
+    ) -> None:
         self.splitter, self.segmenter, self.path = splitter, segmenter, path
+        self._abbreviations = abbreviations or {}
 
     @classmethod
-    def of_model(cls, folder: Path, tokenizer: Path | None = None, tokens: str | None = None) -> TextPipeline:
+    def of_options(cls, folder: Path, options: ParseOptions) -> TextPipeline:
+        """Return that of a model, with the options tokenizer, tokens and abbreviations; see of_model()."""
+        abbreviations = None if options.abbreviations is None else read_abbreviations(options.abbreviations)
+        return cls.of_model(folder, options.tokenizer, options.tokens, abbreviations)
+
+    @classmethod
+    def of_model(
+        cls,
+        folder: Path,
+        tokenizer: Path | None = None,
+        tokens: str | None = None,
+        abbreviations: Mapping[str, bool] | None = None,
+    ) -> TextPipeline:
         """Return that of a model.
 
         Args:
             folder: of the model or the run.
             tokenizer: another tokenizer to use instead, which then also decides where sentences end; see of_file().
             tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
+            abbreviations: the user's own; see read_abbreviations().
 
         Raises:
             TokenizerError: there is no tokenizer, or it cannot be loaded.
@@ -100,19 +122,20 @@ class TextPipeline:
         if tokens == TokenEnds.SPACE:
             return cls(BlankSplitter(), next(filter(None, map(_segmenter_of, folders)), None))
         if tokenizer is not None:
-            return cls.of_file(tokenizer)
+            return cls.of_file(tokenizer, abbreviations)
         for one in folders:
             if has_tokenizer(one):
-                found = cls.of_file(one / TOKENIZER)
-                return cls(found.splitter, _segmenter_of(one), found.path)
+                found = cls.of_file(one / TOKENIZER, abbreviations)
+                return cls(found.splitter, _segmenter_of(one), found.path, abbreviations)
         raise TokenizerError(f"{folder}: {missing_tokenizer(folder)}")
 
     @classmethod
-    def of_file(cls, path: Path) -> TextPipeline:
+    def of_file(cls, path: Path, abbreviations: Mapping[str, bool] | None = None) -> TextPipeline:
         """Return that of a tokenizer without a segmenter.
 
         Args:
             path: the file tokenizer.json of a model, or the folder of the model or of its run.
+            abbreviations: the user's own; see read_abbreviations().
 
         Raises:
             TokenizerError: it is something else, such as a model of UDPipe 1.
@@ -131,7 +154,8 @@ class TextPipeline:
             )
         from parser.text.character_tokenizer import CharacterTokenizer  # compiled loops that CoNLL-U does not need
 
-        return cls(CharacterTokenizer.load(path.parent), path=path)
+        loaded = CharacterTokenizer.load(path.parent)
+        return cls(loaded.with_abbreviations(abbreviations) if abbreviations else loaded, None, path, abbreviations)
 
     def warm_up(self) -> None:
         """Compile the kernels of the tokenizer and the segmenter, or load them if they are compiled."""
@@ -216,7 +240,20 @@ class TextPipeline:
             return found
         paragraphs = [_paragraphs(block, own, sentences) for block, own in zip(blocks, found, strict=True)]
         divided = iter(self.segmenter.split(list(chain.from_iterable(paragraphs))))
-        return [[sentence for _ in own for sentence in next(divided)] for own in paragraphs]
+        return [[sentence for _ in own for sentence in self._joined(next(divided))] for own in paragraphs]
+
+    def _joined(self, paragraph: list[list[Token]]) -> list[list[Token]]:
+        """Return the sentences of the segmenter, joined where one ends with an abbreviation of the user's that goes on."""
+        if not self._abbreviations:
+            return paragraph
+        joined: list[list[Token]] = []
+        for sentence in paragraph:
+            name = self._abbreviations.get(joined[-1][-1].form.lower().replace("\u2019", "'")) if joined else None
+            if name or (name is not None and not sentence[0].form[:1].isupper()):
+                joined[-1] = joined[-1] + sentence
+            else:
+                joined.append(sentence)
+        return joined
 
 
 def tokens_of_block(block: Block, found: Sequence[SplitSentence]) -> list[list[Token]]:

@@ -262,7 +262,7 @@ def quotes_after(quotes, rows, at):
 
 
 @kernel()
-def _goes_on_anew(rows, at, likely):
+def _begins_anew(rows, at, likely):
     """Return whether a token begins a sentence after an abbreviation of the user's; ``likely``: what the model says.
 
     A capital does if its word often begins sentences, and seldom has a capital within them, such as *The*.
@@ -290,9 +290,9 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
         else:
             fill_atoms(atoms, rows, model.places, at, begun, quotes)
             ends[t] = score(model.weights, atoms, model.templates) > model.threshold
-            if rows[KIND_LISTED, at] == ABBREVIATION + 1 and rows[KLAST, at] == PERIOD and rows[LINE_END, at] == _NO_LINE:
-                if form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION:
-                    ends[t] = _goes_on_anew(rows, at + 1, ends[t])
+            is_open = rows[KIND_LISTED, at] == ABBREVIATION + 1 and rows[KLAST, at] == PERIOD and rows[LINE_END, at] == _NO_LINE
+            if is_open and form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION:
+                ends[t] = _begins_anew(rows, at + 1, ends[t])
         at += 1
         if ends[t]:
             begun, quotes = at, 0

@@ -20,6 +20,7 @@ from typing import Any
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import counted
 from parser.decoding.parse_options import ParseOptions, changed
+from parser.model_folder import TOKENIZER_TENSORS
 from parser.storage import from_json, remove_temporaries, sha256_of, write_json
 
 NOTE = "parse_many.json"
@@ -124,8 +125,11 @@ def claim(
     given = changed(options)
     how = {name: value for name, value in asdict(options).items() if name in _NOTED} | given
     how |= {"single_root": not how.pop("several_roots"), "tokenizer": None if tokenizer is None else sha256_of(tokenizer)}
-    if isinstance(options.lexicon, Path):
-        how["lexicon"] = sha256_of(options.lexicon)
+    for name in ("lexicon", "abbreviations"):
+        if isinstance(file := getattr(options, name), Path):
+            how[name] = sha256_of(file)
+    if tokenizer is not None and (weights := tokenizer.with_name(TOKENIZER_TENSORS)).is_file():
+        how["tokenizer_weights"] = sha256_of(weights)
     made_with: dict[str, Any] = {"model": parts, "options": how}
     note = output / NOTE
     if not note.exists():

@@ -68,7 +68,7 @@ class ShardParser:
 
         self._options = options
         self._predictor = Predictor(load_model(model_folder, options), options)
-        self._pipeline = TextPipeline.of_model(model_folder, options.tokenizer, options.tokens) if options.text else None
+        self._pipeline = TextPipeline.of_options(model_folder, options) if options.text else None
 
     @property
     def tokenizer_path(self) -> Path | None:

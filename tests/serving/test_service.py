@@ -20,13 +20,13 @@ from parser.data.lemma_lexicon import LemmaLexicon
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.given_arcs import GivenArcs
-from parser.decoding.parse_options import NoTagsError, OutputFormat, ParseOptions, TagUse
+from parser.decoding.parse_options import NoTagsError, OutputFormat, ParseOptions, SentenceEnds, TagUse
 from parser.decoding.predictor import Predictor
 from parser.serving import corrections, page
 from parser.serving import service as module
 from parser.serving.app import Batcher, Limited, Limits
 from parser.serving.corrections import CorrectionError
-from parser.serving.page import page_request
+from parser.serving.page import form_page, page_request
 from parser.serving.service import Request, RequestError, Service, TooLateError
 from parser.text.pipeline import BlankSplitter, TextPipeline
 from tests import parsed_files
@@ -171,6 +171,15 @@ def test_what_clients_of_udpipe_send():
             job(data=text, tokenizer="presegmented;ranges"),
         ]
     )
+    by_line, within = service.answers([job(data="a b\nc a. b", tokenizer=how) for how in ("presegmented", "paragraph;ranges")])
+    assert (by_line.count("# text"), within.count("# text"), within.count("TokenRange")) == (2, 3, 6)
+    with pytest.raises(RequestError, match="presegmented and paragraph, which exclude each other; leave one out"):
+        job(data=text, tokenizer="presegmented;paragraph")
+    shown = form_page(service, {"data": text, "sentences": "paragraph"})
+    assert '<option value="paragraph" selected>at line ends, and where' in shown
+    assert page_request(service, {"data": text, "sentences": "paragraph"}).sentences == SentenceEnds.PARAGRAPH
+    with pytest.raises(RequestError, match="sentences=a is not known; known: model, line, paragraph"):
+        page_request(service, {"data": text, "sentences": "a"})
     assert [(columns[0], columns[1], columns[9]) for columns in columns_of(ranges)] == [
         ("1", "1", r"SpacesAfter=\s\s|TokenRange=0:1"),
         ("2-3", "du", "TokenRange=3:5"),  # of a multiword token; its words have none

@@ -1,15 +1,18 @@
 """Text to sentences and words: blocks, places, what is refused; tokens are those of a small tokenizer."""
 
 import io
+import pickle
 import random
 import re
 import sys
 from itertools import accumulate
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.errors import OptimalStepError
 from parser import InputError, Parser
 from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
@@ -19,12 +22,15 @@ from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, ModelError
 from parser.serving.service import Request, Service
 from parser.text import blocks as blocks_module
 from parser.text.blocks import LINE_END, PARAGRAPH_END, blocks_of
+from parser.text.characters import hash_of
+from parser.text.decisions import form_value
 from parser.text.pipeline import TRAIN_TOKENIZER, TextPipeline, as_stream
 from parser.text.shards import Shard
-from parser.text.tokens import TokenizerError
+from parser.text.tokens import Token, TokenizerError
 from parser.text.worker import ShardParser, begin_parser
+from tests.forgery import small_segmenter
 from tests.random_models import random_text_model
-from tests.text.tiny_tokenizer import SENTENCES, TEXT, save_tiny_tokenizer
+from tests.text.tiny_tokenizer import SENTENCES, TEXT, save_tiny_tokenizer, tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +224,96 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, by_command):
     for wrong in ({"tokens": "spaces"}, {"sentences": "lines"}):
         with pytest.raises(InputError, match="known: model, "):
             parser.parse_text("a b", **wrong)
+
+
+def test_a_paragraph_a_line_has_sentences_within(folder, tmp_path, by_command):
+    """By the command, for files of many, and by the library; a line end ends a sentence, also within one of the model's."""
+    text = "A kutya ugat a lány. Jön a du\nszép lány is, a kutya ugat! Ma is jön\n\n1 a"
+    expected = ["A kutya ugat a lány.", "Jön a du", "szép lány is, a kutya ugat!", "Ma is jön", "1 a"]
+    found = by_command(folder, text, "--sentences=paragraph", "--allow-missing-columns", "--threads=2")
+    assert texts(found) == expected
+    assert found.count("# newpar") == 3
+    how = {"sentences": "paragraph", "allow_missing_columns": True}
+    assert as_one_of_many(folder, tmp_path, **how) == found
+    assert [sentence.text for sentence in Parser.load(folder)(text, **how)] == expected
+    assert [one.text for one in next(Parser.load(folder).pipe([text], **how))] == expected
+    assert texts(by_command(folder, text, "--sentences=line", "--allow-missing-columns")) == [*text.split("\n")[:2], "1 a"]
+
+
+def test_words_at_spaces_have_paragraphs_by_lines_with_a_segmenter(folder, tmp_path):
+    (tmp_path / "model").mkdir()
+    small_segmenter().save(tmp_path / "model")
+    pipeline = TextPipeline.of_model(tmp_path / "model", tokens="space")
+    found = pipeline.read("a b\nc d\n\ne", SentenceEnds.PARAGRAPH)
+    assert [one.tokens[0].form for one in found if one.begins_paragraph] == ["a", "c", "e"]
+    assert [one.tokens[0].form for one in pipeline.read("a b\nc d\n\ne") if one.begins_paragraph] == ["a", "e"]
+
+
+ABBREVIATED = "A kutya ugat a ház. 20 du is, z.B. a lány ugat a ház. A kutya ugat a szp. Lny is."
+
+
+def test_a_users_own_abbreviations(folder, tmp_path, by_command):
+    """They keep their period; a sentence ends after one before a word that often begins sentences, here *A*."""
+    (tmp_path / "short.txt").write_text("\ufeff# mine\n\nHáz.\r\nz.B.\nszp. +\n", encoding="utf-8")
+    given = f"--abbreviations={tmp_path / 'short.txt'}"
+    found = by_command(folder, ABBREVIATED, "--allow-missing-columns", given)
+    assert texts(found) == ["A kutya ugat a ház. 20 du is, z.B. a lány ugat a ház.", "A kutya ugat a szp. Lny is."]
+    forms = [line.split("\t")[1] for line in found.splitlines() if line[:1].isdigit()]
+    assert [form for form in forms if form.endswith(".")] == ["ház.", "z.B.", "ház.", "szp.", "."]
+    assert len(texts(by_command(folder, ABBREVIATED, "--allow-missing-columns"))) > 2
+    how = {"abbreviations": tmp_path / "short.txt", "allow_missing_columns": True}
+    assert as_one_of_many(folder, tmp_path, **how) == found
+    parser = Parser.load(folder, abbreviations=tmp_path / "short.txt")
+    for one in (
+        parser,
+        pickle.loads(pickle.dumps(parser)),
+        Parser.load(folder, tokenizer=folder, abbreviations=how["abbreviations"]),
+    ):
+        assert [sentence.text for sentence in one(ABBREVIATED, allow_missing_columns=True)] == texts(found)
+
+
+def test_many_abbreviations_are_all_known_and_nothing_else_changes(folder):
+    """Also more than the table of forms has places."""
+    tokenizer = tiny_tokenizer()
+    short = {f"q{number}.": False for number in range(5000)}
+    own = tokenizer.with_abbreviations(short)
+    assert len(own.tokens.forms) > len(tokenizer.tokens.forms)
+    text = " ".join(f"{form} a" for form in short)
+    assert [form for one in own.split(text) for form in one.forms][::2] == list(short)
+    assert own.split(TEXT) == tokenizer.split(TEXT)
+    for known in ("kutya", "lány", "a"):
+        hashed = np.uint64(hash_of(known))
+        assert form_value(own.tokens.forms, hashed) == form_value(tokenizer.tokens.forms, hashed) > 0
+
+
+def test_the_segmenters_sentences_go_on_after_an_abbreviation_of_the_users():
+    class Everywhere:
+        def split(self, paragraphs):
+            return [[[token] for token in tokens] for tokens in paragraphs]
+
+    pipeline = TextPipeline(tiny_tokenizer(), Everywhere(), abbreviations={"a.": False, "b.": True})
+    tokens = [Token(form, (form,), True) for form in ("A.", "c", "a.", "C", "B.", "C", "d")]
+    found = pipeline._joined([[token] for token in tokens])
+    assert [[token.form for token in one] for one in found] == [["A.", "c"], ["a."], ["C"], ["B.", "C"], ["d"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a.\nProf\n", "short.txt, line 2: 'Prof' is not an abbreviation; write one with its period on each line"),
+        (b"# a\nB. b. c.\n", "short.txt, line 2: 'B. b. c.' is not an abbreviation"),
+        (b"a.\n\nd\xe9p.\n", "short.txt, line 3: not UTF-8"),
+        (b"...\n", "short.txt, line 1: '...' is not an abbreviation"),
+        (None, "short.txt: No such file"),
+    ],
+)
+def test_what_is_no_list_of_abbreviations_is_refused_with_its_place(folder, tmp_path, by_command, content, message):
+    if content is not None:
+        (tmp_path / "short.txt").write_bytes(content)
+    with pytest.raises(OptimalStepError, match=re.escape(message)):
+        by_command(folder, TEXT, f"--abbreviations={tmp_path / 'short.txt'}")
+    with pytest.raises(OptimalStepError, match=re.escape(message)):
+        Parser.load(folder, abbreviations=tmp_path / "short.txt")
 
 
 def test_conllu_that_is_parsed_as_text_is_warned_of(tmp_path, monkeypatch, capsys, caplog):
