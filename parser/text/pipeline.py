@@ -265,7 +265,9 @@ def tokens_of_block(block: Block, found: Sequence[SplitSentence]) -> list[list[T
     for forms, words, places, lines in found:
         sentence = []
         for form, own, (begin, end), line, then in zip(forms, words, places, lines, following, strict=False):
-            space = then > end and (then > len(text) or text[end:then].strip(BYTE_ORDER_MARK) != "")
+            space = then > end and (
+                then > len(text) or text[end] != BYTE_ORDER_MARK or text[end:then].strip(BYTE_ORDER_MARK) != ""
+            )
             sentence.append(Token(form, own, space, start=start + begin, end=start + end, line=line))
         made.append(sentence)
     return made
