@@ -60,8 +60,9 @@ def has_digits(form: str) -> bool:
 
 
 def keeps_numbers(form: str, lemma: str) -> bool:
-    """Return whether a form and its lemma have the same numbers."""
-    return _NUMBER.findall(form) == _NUMBER.findall(lemma)
+    """Return whether a form and its lemma have the same numbers, and the same digits outside of them, such as ²."""
+    digits, own = ([one for one in word if one.isdigit()] for word in (form, lemma))
+    return digits == own and _NUMBER.findall(form) == _NUMBER.findall(lemma)
 
 
 def keeps_half(form: str, rule: LemmaRule, lemma: str) -> bool:

@@ -460,9 +460,8 @@ def test_digits_never_change(form, seed):
 
 @pytest.mark.parametrize("form", ["🎉", "❤️", "★", "™", "😂😂😂", "👍🏽", "→", "§§", "$$$", "…", "½", "\u20e3"])
 def test_symbols_and_emoji_are_their_own_lemmas(form):
-    lemmas = Lemmas.of([columns(USED)], ["upos", "feats"])
-    scores = np.array([symbol.endswith("be") for symbol in lemmas.rules.symbols], np.float32)
-    assert by_any_rules(lemmas, [form], scores) == [form]
+    lemmas = Lemmas([*KNOWN, f"keep\t0\t\t{len(form)}\tbe"], ["upos", "feats"], {(): {"m": "be"}})
+    assert by_any_rules(lemmas, [form], np.array([0, 0, 0, 1], np.float32)) == [form]
 
 
 def test_a_rule_that_keeps_less_than_half_of_a_lemma_is_not_for_new_forms():
