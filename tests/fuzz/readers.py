@@ -1,20 +1,17 @@
 """What is read besides CoNLL-U: text, through a tokenizer, and word lattices."""
 
 import io
-import unicodedata
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from random import Random
-from unittest import mock
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.conllu.checks import DEPREL, FORM, ConlluError
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.decoding.lattice.parser import parse_lattice_file
-from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
+from parser.decoding.parse_options import OnError, ParseOptions, SentenceEnds, predicted_tags
 from parser.lattices import Lattice, stream_lattices, text_of
-from parser.text import blocks as blocks_module
 from parser.text.pipeline import TextPipeline, as_stream
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_model
@@ -22,7 +19,7 @@ from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.outputs import hostile_model, make_hostile
 from tests.lattices.made import drawn_lattice
 from tests.parsed_files import parse_file
-from tests.text.tiny_tokenizer import tiny_tokenizer
+from tests.text.tiny_tokenizer import rebuilt, tiny_tokenizer
 
 whole_model = cache(small_model)
 
@@ -44,29 +41,43 @@ _LATTICE_PIECES = [
 ]
 
 
+class _InParts(io.RawIOBase):
+    """Bytes that arrive in parts of any size."""
+
+    def __init__(self, content: bytes, rng: Random) -> None:
+        self._content, self._rng = io.BytesIO(content), rng
+
+    def read(self, size: int = -1) -> bytes:
+        return self._content.read(self._rng.randint(1, 9))
+
+
 def fuzz_text(rng: Random, folder: Path) -> None:
-    """Text is refused with its place, or no letter of it is lost and each tree is one."""
+    """Text is refused with its line, or it is written as it came, with trees that do not depend on how it was read."""
     content = mutate_bytes(b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES)
     tokenizer = TextPipeline(tiny_tokenizer())
     model = whole_model(rng.choice(["static", "attardi", "text", "lemmas"]))
+    sentences = rng.choice([*SentenceEnds])
     found = []
-    for size in (rng.choice([1, 7, 100]), 2**16):
-        source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
-        with mock.patch.object(blocks_module, "_READ_BYTES", size):
-            try:
-                tags = predicted_tags(model)
-                parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
-            except TokenizerError as error:
-                assert str(error).startswith("file, line ")
-                assert not _is_utf8(content)
-                found.append(str(error))
-                continue
-        assert _is_utf8(content)
+    sources: list[Any] = [io.BytesIO(content), _InParts(content, rng)]
+    for read in sources:
+        source, target = as_stream(tokenizer.conllu(read, "file", sentences, ranges=True)), io.BytesIO()
+        try:
+            tags = predicted_tags(model)
+            parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
+        except TokenizerError as error:
+            assert str(error).startswith(f"file, line {_line_of_fault(content)}: not UTF-8 at byte ")
+            found.append(str(error))
+            continue
+        assert _line_of_fault(content) == 0
         found.append(target.getvalue().decode())
     assert found[0] == found[1]
-    if _is_utf8(content):
-        sentences = check_trees(found[0].encode())
-        assert _letters("".join(map(_written, sentences))) == _letters(content.decode())
+    if _line_of_fault(content) == 0:
+        check_trees(found[0].encode())
+        text, tokens = rebuilt(found[0])
+        plain = content.decode().replace("\0", " ")
+        assert text == (plain if tokens else "")
+        assert all(written == plain[start:end] for written, (start, end) in tokens)
+        assert tokens or not plain.replace("\ufeff", "").strip()
 
 
 def fuzz_lattice(rng: Random, folder: Path) -> None:
@@ -115,29 +126,13 @@ def _is_path(lattice: Lattice, forms: list[str]) -> bool:
     return lattice.last_node in nodes
 
 
-def _written(sentence: RawSentence) -> str:
-    """The forms of its tokens."""
-    forms, word = [], 0
-    for line in sentence.lines:
-        number, form = line.split("\t")[:2] if "\t" in line else ("", "")
-        first, _, last = number.partition("-")
-        if first.isascii() and first.isdigit() and int(first) > word:
-            forms.append(form)
-            word = int(last or first)
-    return "".join(forms)
-
-
-def _letters(text: str) -> str:
-    """The text without what separates words: spaces and control characters."""
-    return "".join(c for c in text if not c.isspace() and unicodedata.category(c) not in ("Cc", "Zs", "Zl", "Zp", "Cf"))
-
-
-def _is_utf8(content: bytes) -> bool:
+def _line_of_fault(content: bytes) -> int:
+    """The line of the first byte that is not UTF-8; 0 if there is none."""
     try:
         content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    except UnicodeDecodeError as error:
+        return content[: error.start].count(b"\n") + 1
+    return 0
 
 
 def compile_kernels() -> None:

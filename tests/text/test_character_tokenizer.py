@@ -363,6 +363,16 @@ def test_decomposed_letters_change_nothing(tokenizer):
     ] == [sentence.words for sentence in tokenizer.split(text)]
 
 
+@given(text=texts)
+def test_the_normal_form_of_a_text_changes_none_of_its_words(tokenizer, text):
+    composed, apart = (tokenizer.split(unicodedata.normalize(form, text)) for form in ("NFC", "NFD"))
+    assert [[unicodedata.normalize("NFC", form) for form in one.forms] for one in apart] == [one.forms for one in composed]
+    normal = [[[unicodedata.normalize("NFC", word) for word in words] for words in one.words] for one in apart]
+    assert normal == [[[*words] for words in one.words] for one in composed]
+    for one in apart:
+        assert all(unicodedata.is_normalized("NFD", form) for form in one.forms)
+
+
 def test_an_abbreviation_of_a_list_does_not_end_a_sentence():
     text = "We met Prof. Hill. The dog runs."
     listed = train_tokenizer(TRAIN, None, 1, {"prof.": True, "the.": True})

@@ -30,7 +30,7 @@ from parser.text.tokens import Token, TokenizerError
 from parser.text.worker import ShardParser, begin_parser
 from tests.forgery import small_segmenter
 from tests.random_models import random_text_model
-from tests.text.tiny_tokenizer import SENTENCES, TEXT, save_tiny_tokenizer, tiny_tokenizer
+from tests.text.tiny_tokenizer import SENTENCES, TEXT, rebuilt, save_tiny_tokenizer, tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -89,28 +89,6 @@ def test_text_is_split_and_parsed(folder, tmp_path, by_command):
 
 
 ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
-
-
-UNESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
-
-
-def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
-    """The text that CoNLL-U comes from, and its tokens as they stand in it, with their TokenRange."""
-    text, tokens, last = "", [], 0
-    for line in conllu.split("\n"):
-        number, *columns = line.split("\t")
-        if not number[:1].isdigit():
-            last = 0
-        elif int(number.partition("-")[0]) > last:
-            last = int(number.partition("-")[2] or 0)
-            fields = dict(field.split("=", 1) for field in columns[8].split("|") if field != "_")
-            named = {name: value for name, value in fields.items() if name.startswith("Spaces")}
-            spaces = {name: re.sub(r"\\(.)", lambda found: UNESCAPED[found[1]], value) for name, value in named.items()}
-            written = spaces.get("SpacesInToken", columns[0])
-            text += spaces.get("SpacesBefore", "") + written
-            text += spaces.get("SpacesAfter", " " if "SpaceAfter" not in fields else "")
-            tokens.append((written, tuple(map(int, fields["TokenRange"].split(":")))))
-    return text, tokens
 
 
 @pytest.mark.parametrize("ends", [None, "space"])
@@ -412,6 +390,37 @@ def test_a_paragraph_that_is_cut_is_one(folder, cut_at):
     text = "\n".join(f"A kutya {n} ugat." for n in range(30))
     cut_at(BLOCK=50, LONGEST=100)
     assert in_conllu(folder, f"{text}\n\n{text}").count("# newpar") == 2
+
+
+class Endless(io.RawIOBase):
+    """A line of many millions of letters; knows how much has been read."""
+
+    def __init__(self, unit: str, length: int) -> None:
+        self._unit, self._left, self.read_so_far = unit.encode(), length, 0
+
+    def read(self, size: int = -1) -> bytes:
+        taken = min(self._left, size // len(self._unit) * len(self._unit))
+        self._left -= taken
+        self.read_so_far += taken
+        return self._unit * (taken // len(self._unit))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "unit", ["a", "a b ", "a,", "a. B ", "\u6587", "1,", "a+b@", "e\u0301", "(a", "\U0001f600", "\ufeff", "\0 "]
+)
+def test_of_a_line_of_ten_million_bytes_little_is_held(folder, unit):
+    """No more than two blocks are read ahead of what is written, and nothing is lost."""
+    source, pipeline = Endless(unit, 10_000_000 // len(unit.encode()) * len(unit.encode())), TextPipeline.of_model(folder)
+    most = 4 * (blocks_module._LONGEST + blocks_module._READ_BYTES)
+    done = ahead = 0
+    for piece in pipeline.conllu(source, ranges=True):
+        assert len(piece) < 100 * blocks_module._LONGEST
+        done = int(piece.rstrip(b"\n").rpartition(b":")[2])
+        ahead = max(ahead, source.read_so_far - done * len(unit.encode()) // len(unit))
+    if unit.strip("\ufeff\0 "):
+        assert ahead <= 2 * most
+        assert done >= 10_000_000 * len(unit) // len(unit.encode()) - len(unit) - 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -54,3 +55,25 @@ def save_tiny_tokenizer(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     tiny_tokenizer().save(folder)
     return folder / TOKENIZER
+
+
+_UNESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
+
+
+def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
+    """The text that CoNLL-U comes from, and its tokens as they stand in it, with their TokenRange."""
+    text, tokens, last = "", [], 0
+    for line in conllu.split("\n"):
+        number, *columns = line.split("\t")
+        if not number[:1].isdigit():
+            last = 0
+        elif int(number.partition("-")[0]) > last:
+            last = int(number.partition("-")[2] or 0)
+            fields = dict(field.split("=", 1) for field in columns[8].split("|") if field != "_")
+            named = {name: value for name, value in fields.items() if name.startswith("Spaces")}
+            spaces = {name: re.sub(r"\\(.)", lambda found: _UNESCAPED[found[1]], value) for name, value in named.items()}
+            written = spaces.get("SpacesInToken", columns[0])
+            text += spaces.get("SpacesBefore", "") + written
+            text += spaces.get("SpacesAfter", " " if "SpaceAfter" not in fields else "")
+            tokens.append((written, tuple(map(int, fields["TokenRange"].split(":")))))
+    return text, tokens
