@@ -5,6 +5,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.conllu.checks import DEPREL, FORM, ConlluError
