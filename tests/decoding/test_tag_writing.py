@@ -112,7 +112,7 @@ def test_sentences_are_read_once_for_their_tags_and_their_trees(monkeypatch, sha
 
 
 def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
-    """One word after the other: from the lexicon, from training, a symbol as it is, or by the best rule, by torch."""
+    """One word after the other: by the lexicon, from training, a symbol itself, or by the best rule that applies; by torch."""
     found = []
     for words in forms:
         made = sentence([0, *range(1, len(words))])
