@@ -259,12 +259,13 @@ def _tokens(block: Block, found: list[SplitSentence]) -> list[list[Token]]:
     start, text = block
     ends = [*(place[0] for sentence in found for place in sentence.places), len(text) + 1]
     following = iter(ends[1:])  # where the next token begins
+    marked = BYTE_ORDER_MARK in text  # which is no separator
     made = []
     for forms, words, places in found:
         sentence = []
         for form, own, (begin, end), then in zip(forms, words, places, following, strict=False):
-            space = then > end and (then > len(text) or text[end:then].strip(BYTE_ORDER_MARK) != "")
-            sentence.append(Token(form, own, space, start=start + begin, end=start + end))
+            space = then > end and not (marked and then <= len(text) and not text[end:then].strip(BYTE_ORDER_MARK))
+            sentence.append(Token(form, own, space, "", start + begin, start + end))
         made.append(sentence)
     return made
 
