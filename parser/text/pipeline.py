@@ -261,14 +261,13 @@ def tokens_of_block(block: Block, found: Sequence[SplitSentence]) -> list[list[T
     start, text = block
     ends = [*(place[0] for sentence in found for place in sentence.places), len(text) + 1]
     following = iter(ends[1:])  # where the next token begins
+    marked = BYTE_ORDER_MARK in text  # which is no separator
     made = []
     for forms, words, places, lines in found:
         sentence = []
         for form, own, (begin, end), line, then in zip(forms, words, places, lines, following, strict=False):
-            space = then > end and (
-                then > len(text) or text[end] != BYTE_ORDER_MARK or text[end:then].strip(BYTE_ORDER_MARK) != ""
-            )
-            sentence.append(Token(form, own, space, start=start + begin, end=start + end, line=line))
+            space = then > end and not (marked and then <= len(text) and not text[end:then].strip(BYTE_ORDER_MARK))
+            sentence.append(Token(form, own, space, "", start + begin, start + end, line))
         made.append(sentence)
     return made
 

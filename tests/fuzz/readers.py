@@ -42,14 +42,15 @@ _LATTICE_PIECES = [
 ]
 
 
-class _InParts(io.RawIOBase):
+class _InParts(io.BytesIO):
     """Bytes that arrive in parts of any size."""
 
     def __init__(self, content: bytes, rng: Random) -> None:
-        self._content, self._rng = io.BytesIO(content), rng
+        super().__init__(content)
+        self._rng = rng
 
-    def read(self, size: int = -1) -> bytes:
-        return self._content.read(self._rng.randint(1, 9))
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(self._rng.randint(1, 9))
 
 
 def fuzz_text(rng: Random, folder: Path) -> None:

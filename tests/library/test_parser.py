@@ -378,7 +378,7 @@ def test_separators_are_words_as_in_files(reader, separator):
     [found] = reader.parse([["a", separator]])
     assert found.conllu().split("\n")[1].split("\t")[1] == separator
     text = f"a {separator} b."
-    source = BytesIO(b"".join(reader._splitter("model").conllu(BytesIO(text.encode()))))
+    source = BytesIO(b"".join(reader._pipeline("model").conllu(BytesIO(text.encode()))))
     parse_file(reader.model, source, target := BytesIO(), tags=TagUse.OVERWRITE, allow_missing_columns=True)
     written = target.getvalue().decode().split("\n")
     library = "".join(one.conllu() for one in reader.parse_text(text)).split("\n")
