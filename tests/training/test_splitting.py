@@ -66,6 +66,22 @@ def test_without_running_text_a_warning_says_so(tmp_path, treebank, caplog):
         write_splitting([treebank], None, tmp_path, 1)
 
 
+@pytest.mark.parametrize(("share", "running"), [(1.0, True), (0.5, False)])
+def test_a_text_whose_tokens_all_have_a_blank_after_them_is_running_text(tmp_path, treebank, share, running):
+    """As Vietnamese, and Gothic without punctuation: # text says so."""
+    lines = []
+    for number, sentence in enumerate(conllu(running=False).split("\n\n")[:-1]):
+        text = " ".join(line.split("\t")[1] for line in sentence.splitlines() if "\t" in line)
+        lines += [f"# text ={text}" if number % 10 < 10 * share else "# text = other", sentence, ""]
+    treebank.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    if running:
+        write_splitting([treebank], None, tmp_path, 1)
+        assert (tmp_path / TOKENIZER).exists()
+    else:
+        with pytest.raises(NoRunningTextError):
+            write_splitting([treebank], None, tmp_path, 1)
+
+
 @pytest.mark.parametrize(
     ("given", "train", "dev"),
     [

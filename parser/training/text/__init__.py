@@ -9,13 +9,18 @@ from itertools import chain
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
+from parser.conllu.stream import read_sentences
 from parser.model_folder import SEGMENTER, SEGMENTER_TENSORS, TOKENIZER
 from parser.settings.groups import SegmenterName
 from parser.text.abbreviations import abbreviations_of
-from parser.text.tokens import read_paragraphs
+from parser.text.tokens import Paragraph, read_paragraphs, text_of, tokens_of
 from parser.training.text.learning_texts import f1, plain_text
 from parser.training.text.segmenter import train_segmenter
 from parser.training.text.tokenizer import train_tokenizer
+
+_TEXT = "# text ="
+# Without SpaceAfter=No, this share of the sentences must have a # text whose blanks are between their tokens.
+_MOST = 0.9
 
 log = logging.getLogger(__name__)
 
@@ -45,14 +50,14 @@ def write_splitting(
 
     Raises:
         ConlluError: a file is not CoNLL-U.
-        NoRunningTextError: no token has SpaceAfter=No.
+        NoRunningTextError: no token has SpaceAfter=No, and the comments # text are not the tokens with blanks between them.
     """
     begun = time.process_time()
     paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
-    if all(token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
+    if not _is_running_text(paragraphs, train):
         raise NoRunningTextError(
-            f"{', '.join(map(str, train))}: no token has SpaceAfter=No, so it does not say how words are written in a text; "
-            "a tokenizer learns from a treebank that does"
+            f"{', '.join(map(str, train))}: no token has SpaceAfter=No, and # text is missing or has other blanks; a tokenizer "
+            "learns from a treebank that says how its words are written"
         )
     log.info("training a tokenizer: %s", folder / TOKENIZER)
     held_out = None if dev is None else read_paragraphs(dev)
@@ -80,3 +85,18 @@ def write_splitting(
         for name in (SEGMENTER, SEGMENTER_TENSORS):
             (folder / name).unlink(missing_ok=True)
     return {"tokenizer": trained - begun, "segmenter": time.process_time() - trained}
+
+
+def _is_running_text(paragraphs: Sequence[Paragraph], files: Sequence[str | Path]) -> bool:
+    """Return whether a treebank says how its words are written.
+
+    Vietnamese and Gothic have no SpaceAfter=No, because all their tokens have a blank after them. Then # text has it, too.
+    """
+    if any(not token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
+        return True
+    same = total = 0
+    for sentence in chain.from_iterable(map(read_sentences, files)):
+        text = text_of(tokens_of(sentence))
+        same += any(line.removeprefix(_TEXT).strip() == text for line in sentence.lines if line.startswith(_TEXT))
+        total += 1
+    return same >= _MOST * total > 0
