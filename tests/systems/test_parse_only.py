@@ -43,12 +43,12 @@ NEED_MORE = {
     "parser.commands.fetch_treebanks",
     "parser.commands.settings_help",
     "parser.commands.train",
+    "parser.commands.train_tokenizer",
     "parser.commands.train_treebanks",
     "parser.kernels.torch_products",
     "parser.library.noun_chunks",
     "parser.library.spacy_component",
     "parser.serving.app",
-    "parser.training.text.segmenter",
 }
 
 
