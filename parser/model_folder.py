@@ -32,7 +32,7 @@ SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classif
 TOKENIZER, TOKENIZER_TENSORS, UDPIPE_TOKENIZER = "tokenizer.json", "tokenizer.safetensors", "tokenizer.udpipe"
 SEGMENTER, SEGMENTER_TENSORS = "segmenter.json", "segmenter.safetensors"
 # All files of these parts: what turns text into words and sentences.
-TEXT_FILES = (TOKENIZER, TOKENIZER_TENSORS, UDPIPE_TOKENIZER, SEGMENTER, SEGMENTER_TENSORS)
+TEXT_FILES = (TOKENIZER, TOKENIZER_TENSORS, SEGMENTER, SEGMENTER_TENSORS)
 # How a model with subwords segments forms; see data/parts/subwords.py.
 SUBWORD_TOKENIZER = "subwords.json"
 # For people: how it was trained, and on what; a sentence to try it with.

@@ -25,7 +25,6 @@ from parser.model_folder import (
     SEGMENTER,
     TENSORS,
     TOKENIZER,
-    UDPIPE_TOKENIZER,
     VOCABULARIES,
     find_model,
     has_tokenizer,
@@ -64,7 +63,7 @@ class ModelCard(Observer):
             for key, path in folders.items()
         ]
         kept = text_files(find_model(Path(plan.start))) if plan.start is not None and plan.keeps_text else []
-        self._kept = ["tokenizer"] if {TOKENIZER, UDPIPE_TOKENIZER} & {*kept} else []
+        self._kept = ["tokenizer"] if TOKENIZER in kept else []
         self._kept += ["segmenter"] if SEGMENTER in kept else []
         models = [("start", plan.start), *(("distillation.teacher", teacher) for teacher in plan.teachers)]
         self._rows += [row for key, model in models if model for row in _rows_of_card(key, Path(model))]

@@ -66,7 +66,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is not for Table7"),
         ("accurate", ["variants=[foo]"], "variants has 'foo'; known are 'accurate', 'accurate, 5 epochs', "),
         ("systems", ["variants=[arc_eager]"], "variants has 'arc_eager'"),
-        ("text", ["systems=[foo]"], "systems has 'foo'; known are 'text', \"text, UDPipe's sentences\", "),
+        ("text", ["systems=[foo]"], "systems has 'foo'; known are 'text', 'text, beam 8', "),
         ("accurate", ["train_on=test"], "train_on has 'test'; known are 'train', 'dev'"),
         ("unseen", ["paths.treebanks=/nodir"], "treebank 'grc' has no dev part: /nodir/UD_Ancient_Greek-PROIEL"),
         ("choices", ["paths.treebanks=/nodir"], "treebank 'hu' has no train part: /nodir/UD_Hungarian-Szeged"),

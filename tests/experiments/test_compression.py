@@ -44,7 +44,7 @@ def test_each_learns_from_what_the_teacher_has_parsed(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(compression, "run_training", train)
     monkeypatch.setattr(Compression, "command", command)
-    monkeypatch.setattr(compression, "tokenized", lambda training, runs, segmenter: training.part("test").read_bytes())
+    monkeypatch.setattr(compression, "tokenized", lambda training, runs: training.part("test").read_bytes())
     wanted = wanted_of(f"runs={tmp_path}")
     cells = compression.cells(wanted)
     teacher = wanted.folder(wanted.training("pretrained", "sample", 1))

@@ -26,7 +26,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from parser.data.treebank import Treebank
 from parser.model.model import Model
-from parser.model_folder import MODEL, UDPIPE_TOKENIZER
+from parser.model_folder import MODEL, TOKENIZER
 from parser.settings.plan import Plan
 from parser.training import observers
 from parser.training.model_card import ModelCard
@@ -256,7 +256,7 @@ class HasTokenizer(Observer):
         self.folder = start.folder / MODEL
 
     def on_end(self, metrics: dict[str, Any]) -> None:
-        (self.folder / UDPIPE_TOKENIZER).touch()
+        (self.folder / TOKENIZER).touch()
 
 
 def test_the_card_of_a_model_of_text_asks_for_no_tags_and_names_a_treebank(tmp_path):

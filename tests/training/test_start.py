@@ -278,7 +278,7 @@ def test_a_linear_model_is_refused(treebanks, tmp_path):
 
 def parts_for_text() -> dict[str, bytes]:
     """The files of tokenizer and segmenter of a shipped model."""
-    with zipfile.ZipFile(ROOT / "models" / "vi.zip") as pack:
+    with zipfile.ZipFile(ROOT / "models" / "ga.zip") as pack:
         return {name: pack.read(name) for name in TEXT_FILES if name in pack.namelist()}
 
 
