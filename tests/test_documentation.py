@@ -163,7 +163,7 @@ def test_commands_of_ours(line, here, tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(experiment, "settings_of", lambda *given: understood(SETTINGS_OF(*given)))
         assert run(file, arguments, monkeypatch) == "error: understood"
     elif (
-        file.startswith(("tests/", "scripts/make_models", "scripts/documentation"))
+        file.startswith(("tests/", "scripts/make_models", "scripts/documentation", "scripts/train_tokenizer"))
         or {"--text", "--treebank"} & {*arguments}
         or (file == "scripts/benchmark.py" and "--help" not in arguments)
     ):
