@@ -411,7 +411,7 @@ def tables(index: dict[str, dict[str, Any]]) -> str:
         *table(ways, written("words_f1", "sentences_f1", "lemmas")),
     ]
     if others:
-        lines += ["Treebanks of other kinds, of which nothing was trained on:", ""]
+        lines += ["Treebanks of other kinds, which no training has read:", ""]
         lines += table(("treebank", "kind", "words", *_OF_OTHERS), other, others)
     return "\n".join(lines)
 

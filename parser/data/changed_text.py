@@ -55,7 +55,7 @@ def typographic(forms: list[str]) -> list[str]:
 
 
 def other_quotes(forms: list[str]) -> list[str]:
-    """Return forms with typographic quotes and apostrophes; with those of ASCII if they have typographic ones."""
+    """Return forms with typographic quotes and apostrophes instead of ASCII ones, or the other way round."""
     straight = [form.translate(_STRAIGHT) for form in forms]
     return typographic(forms) if straight == forms else straight
 

@@ -44,13 +44,13 @@ class Splitter(Protocol):
     """Finds tokens.
 
     Attributes:
-        finds_sentences: whether it finds where sentences end, too; otherwise each line is one.
+        finds_sentences: whether it also finds where sentences end; otherwise each line is one.
     """
 
     finds_sentences: bool
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
-        """Return the sentences of a text, none of which has an end of a paragraph within; see SentenceEnds."""
+        """Return the sentences of a text; a sentence ends where a paragraph does, see SentenceEnds."""
 
 
 class BlankSplitter:
@@ -78,7 +78,7 @@ class TextPipeline:
         splitter: finds tokens.
         segmenter: decides where sentences end; None: the splitter decides.
         path: the file of the tokenizer, if there is one.
-        abbreviations: the user's own, which the splitter knows, too; see read_abbreviations().
+        abbreviations: the user's own, which the splitter also knows; see read_abbreviations().
     """
 
     def __init__(

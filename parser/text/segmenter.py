@@ -93,7 +93,7 @@ class SegmenterSpec(Spec):
     dropout: float = field(default=0.4, metadata=between(0, 1, "a share of numbers", below=True))
 
     def classifier(self, attributes: Iterable[str]) -> ClassifierSpec:
-        """Return the spec of a classifier with this encoder, of which only the encoder is used."""
+        """Return the spec of a classifier with this encoder; only the encoder is used."""
         sizes = {name: self.form if name == "lower" else self.affix for name in attributes}
         embeddings = {name: Embedding(size, trained=True) for name, size in sizes.items()}
         lstms = BiLSTMSpec(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
