@@ -11,9 +11,9 @@ import argparse
 import logging
 from pathlib import Path
 
+from oracles.errors import OptimalStepError
 from parser.commands.arguments import Arguments
 from parser.decoding.files.missing_columns import tags_read
-from parser.model.packs import find_named
 from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, VOCABULARIES, find_model, read_json
 from parser.settings.groups import SegmenterName
 
@@ -34,7 +34,13 @@ def main() -> None:
     parser.add_argument("--language", metavar="CODE", help="whose known abbreviations count (default: as the files are named)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the training (default: 1)")
     given = parser.parse_args()
-    folder = find_model(find_named(given.run))
+    if not given.run.is_dir():
+        raise OptimalStepError(
+            f"{given.run}: there is no folder of this name; a shipped or fetched model is not changed, so copy its folder first"
+        )
+    if given.seed < 0:
+        raise OptimalStepError(f"--seed {given.seed} is negative; give 0 or more")
+    folder = find_model(given.run)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
 
     import torch

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from oracles.errors import OptimalStepError
 from parser.commands import train_tokenizer
 from parser.model_folder import SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER
 from parser.settings.groups import SegmenterName
@@ -127,6 +128,17 @@ def test_the_segmenter_is_kept_if_it_is_better_or_wanted(tmp_path, treebank, mon
     write_splitting([treebank], treebank if dev else None, tmp_path, 1, segmenter=SegmenterName(wanted))
     assert (tmp_path / SEGMENTER).exists() == kept
     assert not kept or "of before" not in (tmp_path / SEGMENTER).read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["en"], "en: there is no folder of this name; a shipped"), ([".", "--seed", "-1"], "--seed -1 is negative")],
+)
+def test_what_the_command_refuses(tmp_path, treebank, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["train_tokenizer", *arguments, "--train", str(treebank)])
+    with pytest.raises(OptimalStepError, match=message):
+        train_tokenizer.main()
 
 
 def test_the_command_gives_a_folder_a_tokenizer(tmp_path, treebank, monkeypatch, capsys):
