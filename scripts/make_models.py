@@ -67,7 +67,7 @@ _WRITTEN: dict[str, tuple[FormChange, str]] = {
     "a paragraph a line": (list, "\n"),
 }
 _AS_WRITTEN = ("LAS", "UPOS", "lemmas", "words_f1", "sentences_f1")
-# Keys of the index: these scores by the names above, and those of treebanks of other kinds.
+# Keys of the index: the scores by the names above, and the scores of treebanks of other kinds.
 WRITTEN, OTHERS = "as_written", "other_treebanks"
 
 

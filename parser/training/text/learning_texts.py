@@ -152,7 +152,7 @@ class _Disturbance:
     Attributes:
         mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have no final mark; plain.
         width: of wrapped lines.
-        letters: lower, upper or "" for those of the treebank.
+        letters: lower, upper, or "" if they stay as they are.
         curly: whether quotes and apostrophes are typographic.
     """
 
