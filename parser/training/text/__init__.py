@@ -90,7 +90,8 @@ def write_splitting(
 def _is_running_text(paragraphs: Sequence[Paragraph], files: Sequence[str | Path]) -> bool:
     """Return whether a treebank says how its words are written.
 
-    Vietnamese and Gothic have no SpaceAfter=No, because all their tokens have a blank after them. Then # text also has these blanks.
+    Vietnamese and Gothic have no SpaceAfter=No, because all their tokens have a blank after them. Then # text also has these
+    blanks.
     """
     if any(not token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
         return True
