@@ -18,8 +18,8 @@ from parser.text.tokens import TokenizerError
 
 _LINE = "(?>\r\n|[\n\r\v\x85\u2028])"
 LINE_END = re.compile(f"{_LINE}|[\f\u2029]")
-# White space between lines, besides their ends; a byte order mark and a NUL are no part of the text.
-_BLANK = f"[^\\S\n\r\v\x85\u2028]|\0|{BYTE_ORDER_MARK}"
+# White space within a line; a byte order mark and a NUL are no part of the text.
+_BLANK = f"[^\\S\n\r\v\x85\u2028\f\u2029]|\0|{BYTE_ORDER_MARK}"
 PARAGRAPH_END = re.compile(f"{_LINE}(?:{_BLANK})*+{_LINE}|[\f\u2029]")
 
 # The marks of a sentence end, and closing quotes and brackets after them.
@@ -102,14 +102,19 @@ def _place_within_paragraph(text: str) -> int:
 
 
 def _decoded(source: BinaryIO, name: str) -> Iterator[str]:
-    """Yield a text as it is read."""
+    """Yield a text as it is read, but for a CR, which comes with the LF that may follow it."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     read = lines = 0
+    carriage_return = ""
     while piece := source.read(_READ_BYTES):
-        yield _decode(decoder, piece, name, read, lines)
+        text = carriage_return + _decode(decoder, piece, name, read, lines)
+        carriage_return = "\r" if text.endswith("\r") else ""
+        yield text.removesuffix("\r")
         read += len(piece)
         lines += piece.count(b"\n")
     _decode(decoder, b"", name, read, lines)
+    if carriage_return:
+        yield carriage_return
 
 
 def _decode(decoder: codecs.IncrementalDecoder, piece: bytes, name: str, read: int, lines: int) -> str:
