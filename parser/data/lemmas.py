@@ -35,6 +35,7 @@ from parser.data.lemma_rules import (
 from parser.data.lemma_use import LemmaUse, absent_forms, alike
 from parser.data.new_forms import (
     LIKE,
+    UNHEARD_OF,
     Endings,
     has_digits,
     is_symbol,
@@ -388,7 +389,9 @@ class Lemmas:
             scores: float32[forms, rules], without the bonus of known lemmas; minus infinity: not this rule.
         """
         best = scores.max(axis=1, initial=-np.inf)
-        rows, numbers = np.nonzero(scores >= (best - np.float32(_MOST))[:, None])  # rules that can win, if the best one applies
+        rows, numbers = np.nonzero(
+            scores >= (best - np.float32(_MOST + UNHEARD_OF))[:, None]
+        )  # can win, if the best one applies
         starts = np.searchsorted(rows, np.arange(len(forms) + 1)).tolist()
         found = []
         for row, (form, own) in enumerate(zip(forms, scores, strict=True)):
@@ -399,7 +402,7 @@ class Lemmas:
                 near = near[own[near] != -np.inf]
             elif len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
-                possible |= own[near] >= own[near[0]] - LIKE
+                possible |= own[near] >= own[near[0]] - LIKE - UNHEARD_OF
                 near = near[possible]
             found.append(self._best(form, upos[row], own[near].tolist(), near.tolist()))
         return found
@@ -428,16 +431,17 @@ class Lemmas:
 
         Among rules of like score endings decide, but a known lemma stays if the ending speaks for it at all.
         """
-        highest, found = -math.inf, dict[str, tuple[float, float, LemmaRule]]()
+        highest, found, is_new = -math.inf, dict[str, tuple[float, float, LemmaRule]](), form not in self._forms
         for number, score in zip(ranked, scores, strict=True):
             if found and score + _MOST + LIKE <= highest:
                 break
             if (made := self._apply(number, form, upos)) is not None:
                 lemma = self.known.spelled(made)
                 bonus = self.known.gain(lemma, upos)
-                highest = max(highest, score + bonus)
-                if lemma not in found or score + bonus > found[lemma][0]:
-                    found[lemma] = score + bonus, bonus, self._rules[number]
+                own = score + bonus - (self._endings.loss(form, self._rules[number]) if is_new else 0.0)
+                highest = max(highest, own)
+                if lemma not in found or own > found[lemma][0]:
+                    found[lemma] = own, bonus, self._rules[number]
         if not found:
             return form
         like = [lemma for lemma, (score, _, _) in found.items() if not score < highest - LIKE]

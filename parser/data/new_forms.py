@@ -6,7 +6,8 @@ A rule that some word of training needed may leave hardly anything of a new form
 * Half of the letters of a lemma come from the form, unless lemmas of training are often far from their forms.
 * Numbers stay as they are, except thousands marks: if most lemmas of training leave them out (1,000, 1000), all do.
 * Symbols and emoji, which have neither letters nor digits, are their own lemmas.
-* A rule that changed the ending of a form in training before counts for more: see Endings.
+* A rule that changed the ending of a form in training before counts for more, one that takes away letters which it never
+  took away in training (-les and not -ies, for -y) for less: see Endings.
 
 All of this comes from the forms and lemmas of training, which the folder of every model has.
 """
@@ -44,6 +45,9 @@ _FEWEST = 3
 
 # A rule gains this times log(1 + n) if n forms of training with the same ending had its change of the end.
 _GAIN = 0.3
+
+# A rule loses this if no form of training had its change of the end with the same letters.
+UNHEARD_OF = 1.0
 
 # A rule can win by its ending if its score (a logit) is at most this much below the best one.
 LIKE = 0.5
@@ -166,6 +170,13 @@ class Endings:
                 if sum(counts) >= _FEWEST:
                     return [_GAIN * math.log1p(count) for count in counts]
         return [0.0] * len(rules)
+
+    def loss(self, form: str, rule: LemmaRule) -> float:
+        """Return what the score of a rule for a new form loses by the letters that it takes away at the end."""
+        if not 0 < rule.end < len(form):
+            return 0.0
+        removed = form[-rule.end :].lower()[::-1]
+        return 0.0 if self._count(removed, rule.end, rule.suffix.lower()) else UNHEARD_OF
 
     def _count(self, backwards: str, end: int, suffix: str) -> int:
         """Return how many forms that end so (backwards) have lemmas that end as if the change was made.

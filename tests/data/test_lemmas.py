@@ -99,7 +99,7 @@ def test_new_forms_with_capitals_are_read_in_the_case_of_lemmas(more, words):
     forms, upos, expected = zip(*(word.split("/") for word in words.split()), strict=True)
 
     def scores(new: list[str], places: np.ndarray) -> np.ndarray:
-        return np.array([[form[-1] in "kK", 0.5] for form in new], np.float32)
+        return np.array([[2 * (form[-1] in "kK"), 0.5] for form in new], np.float32)
 
     found = lemmatize(lemmas, ["", "x", *forms], {"upos": ["", "X", *upos]}, scores)
     assert found[2:] == [*expected]
@@ -232,7 +232,8 @@ def test_of_all_rules_the_best_is_taken():
             one == form or (one and keeps_half(form, LemmaRule.of(rule), one)) for rule, one in zip(written, made, strict=True)
         ]
         found = {number: known.spelled(lemma) for number, lemma in enumerate(made) if lemma is not None and near[number]}
-        best = max(found, key=lambda number: scores[number] + known.gain(found[number], upos))
+        losses = [0 < LemmaRule.of(rule).end < len(form) for rule in written]  # as training saw no form
+        best = max(found, key=lambda number: scores[number] + known.gain(found[number], upos) - losses[number])
         assert lemmas.by_rules([form], [upos], scores[None]) == [found[best]]
 
 
@@ -422,6 +423,15 @@ def test_capitals_are_looked_up_in_lower_case_before_any_rule():
     tags = {"upos": [word.split()[0] for word in words.values()], "feats": ["_"] * len(words)}
     assert lemmatize(lemmas, [*words], tags, scores) == [word.split()[1] for word in words.values()]
     assert lemmatize(lemmas, ["CITY"], {"upos": ["PROPN"], "feats": ["_"]}, scores) == ["City"]
+
+
+def test_a_rule_loses_by_letters_that_it_never_took_away():
+    words = {"tables": "table", "miles": "mile", "families": "family", "ladies": "lady"}
+    lemmas = Lemmas.of([columns([(*word, "NOUN", "_") for word in words.items()])], ["upos", "feats"])
+    likely = np.array([{"keep\t0\t\t1\t": 2.0, "keep\t0\t\t3\ty": 2.4}.get(one, 0) for one in lemmas.rules.symbols], np.float32)
+    tags = {"upos": ["NOUN"] * 2, "feats": ["_"] * 2}
+    found = lemmatize(lemmas, ["apples", "cherries"], tags, lambda new, _: np.tile(likely, (len(new), 1)))
+    assert found == ["apple", "cherry"]
 
 
 NUMBERS = [("1,000", "1000", "NUM", "_"), ("2,500", "2500", "NUM", "_"), ("3.250", "3.250", "NUM", "_"), ("2", "2", "NUM", "_")]

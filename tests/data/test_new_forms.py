@@ -88,6 +88,14 @@ def test_an_ending_speaks_for_the_change_that_more_forms_had():
     assert endings.gains("s", [cut, same]) == [0, 0], "nothing would be left"
 
 
+def test_letters_that_no_change_took_away_speak_against_a_rule():
+    endings = Endings([{"tables": "table", "families": "family", "ladies": "lady", "Flies": "Fly"}])
+    cut, change = LemmaRule.of("keep\t0\t\t1\t"), LemmaRule.of("keep\t0\t\t3\ty")
+    assert [endings.loss("apples", rule) for rule in (cut, change)] == [0, 1]
+    assert [endings.loss("CHERRIES", rule) for rule in (cut, change)] == [0, 0]
+    assert [endings.loss(form, LemmaRule.of("keep\t0\t\t0\t")) for form in ("apples", "")] == [0, 0], "nothing is taken away"
+
+
 def test_lemmas_are_often_far_in_some_treebanks():
     near = {f"{one}oks": f"{one}ok" for one in "abcdefghijklmnopqrst"}
     assert not often_far([near])
