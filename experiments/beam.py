@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -26,8 +27,8 @@ from experiments.trainings import Training, folder_of, formatted, run_training
 from parser.beam_settings import Beam, Merge
 from parser.data.sentences import Parses
 from parser.data.treebank import read_treebank
-from parser.decoding.parsers import beam_parser_of
-from parser.decoding.sentence_parser import Tree
+from parser.decoding.search import SearchWish, search_for
+from parser.decoding.sentence_parser import KBestParser, Tree
 from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
 
@@ -74,7 +75,8 @@ def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, di
         merge, size = cell.key[3:]
         beam = Beam(int(size), Merge(merge))
         searched = beam if model.beam is None else replace(beam, scores=model.beam.scores)
-        trees = [found[0] for found in beam_parser_of(model, searched).k_best(gold.sentences, 1)]
+        parser = cast(KBestParser, search_for(model, SearchWish(searched, k_best=True)))
+        trees = [found[0] for found in parser.k_best(gold.sentences, 1)]
         las, uas = formatted(gold.scores(_parses(trees, gold.sentences.offsets)), "las", "uas")
         score = sum(tree.score for tree in trees) / treebank.n_words
         yield cell.key, {"las": las, "uas": uas, "log_probability": f"{score:.5f}"}

@@ -29,7 +29,7 @@ from experiments.tables import Interval, Key, Row, chosen, read_rows, write_rows
 from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
 from parser.data.treebank import read_treebank
-from parser.decoding.parsers import parser_of
+from parser.decoding.search import search_for
 from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
 
@@ -89,7 +89,7 @@ def _count(training: Training, folder: Path) -> SentenceCounts:
     model = models.load(folder / "model")
     gold = GoldPart.of(read_treebank(training.part("test")).sentences, model.vocabularies, model.relations)
     single_root = training.settings().single_root
-    attached, labelled = gold.correct(parser_of(model).parse(gold.sentences, single_root=single_root))
+    attached, labelled = gold.correct(search_for(model).parse(gold.sentences, single_root=single_root))
     lengths = np.asarray(gold.sentences.lengths, np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     return SentenceCounts(lengths, *(np.add.reduceat(correct, starts) for correct in (attached, labelled)))

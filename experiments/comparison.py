@@ -26,7 +26,7 @@ from experiments.engine import Cell, Experiment, check
 from experiments.tables import NOT_RUN, Interval, Key, Row, chosen, grid, markdown, names_of, numbers, plain_table, score
 from experiments.trainings import Training, folder_of, formatted, is_gone, run_training
 from parser.data.treebank import read_treebank
-from parser.decoding.parsers import parse
+from parser.decoding.search import parse
 from parser.evaluation import evaluate_files, nonprojective_edges
 from parser.model import loading as models
 from scripts.benchmarks import udpipe

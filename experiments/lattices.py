@@ -37,7 +37,7 @@ from parser.evaluation import evaluate_files
 from parser.lattices import Lattice, read_lattices, text_of
 from parser.lattices.gold_paths import gold_path, joined, read_trees
 from parser.lattices.lexicon import Guess, Lexicon, jackknife
-from parser.model.model import Model
+from parser.model.model import FrozenModel
 from parser.settings.groups import PathKind, PathSetting
 from parser.settings.paths import override
 from parser.settings.plan import plan
@@ -138,7 +138,7 @@ def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key,
     make_lattices(wanted, system, treebank)
     folder = Path(wanted.runs) / f"{treebank}{_guess(system)}-seed{seed}-{training.folder}"
     run_training(training, folder, fresh=wanted.fresh)
-    model, gold = Model.load(folder), training.part("test")
+    model, gold = FrozenModel.load(folder), training.part("test")
     for cell in group:
         size = cell.key[-1]
         parsed = folder / f"{system.replace(' ', '_')}-{size}.conllu"
@@ -164,7 +164,7 @@ def only_path(lattice: Lattice, arcs: Sequence[int]) -> Lattice:
     return Lattice.of([every[number] for number in arcs], lattice.tokens, lattice.comments, lattice.where, lattice.sent_id)
 
 
-def pipeline(training: Training, runs: Path, model: Model, beam: Beam, parsed: Path) -> None:
+def pipeline(training: Training, runs: Path, model: FrozenModel, beam: Beam, parsed: Path) -> None:
     """Parses the raw text of test, split by our tokenizer and tagged by UDPipe, with a model that was trained on gold tags."""
     tagger = runs / training.treebank / "tagger.udpipe"
     if not tagger.exists():

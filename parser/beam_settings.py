@@ -45,7 +45,7 @@ class Scores(StrEnum):
 class Beam:
     """A beam: how many items it keeps after each step, which of them it merges, and how transitions are scored.
 
-    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/parsers.py).
+    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/beam/reranking.py).
 
     Raises:
         BeamError: the size is not a number from 1 to MAX_SIZE, merge or scores are unknown, or one tree is to be reranked.

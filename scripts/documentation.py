@@ -22,7 +22,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
@@ -31,9 +31,11 @@ from typing import Any
 import oracles
 from oracles.errors import OptimalStepError
 from parser import transitions
+from parser.beam_settings import Beam, Merge
 from parser.commands.arguments import Arguments
 from parser.commands.command_line import run
 from parser.commands.settings_help import groups, sections
+from parser.decoding.search import SearchWish, searches
 from parser.drawing import as_svg, read_trees
 from parser.storage import replacing
 
@@ -251,6 +253,46 @@ def system_table() -> str:
     return "\n".join(["| system | trees that it makes | oracles, the default first |\n|---|---|---|", *rows])
 
 
+@dataclass(frozen=True)
+class _DescribedModel:
+    """What decides which searches a model has, without a model."""
+
+    kind: str
+    system: transitions.TransitionSystem
+    contextual: bool = False
+    predicts_heads: bool = True
+
+
+def search_table() -> str:
+    """Return the table of what networks of each transition system, and linear models, can be parsed with."""
+    beam = Beam(8)
+    wishes = {
+        "greedily": SearchWish(),
+        "`--beam`, `--k-best`": SearchWish(beam),
+        "`--merge signature`": SearchWish(replace(beam, merge=Merge.SIGNATURE)),
+        "`--rerank`": SearchWish(replace(beam, rerank=True)),
+        "`--keep-heads`": SearchWish(keeps_arcs=True),
+        "`--keep-heads --beam`": SearchWish(beam, keeps_arcs=True),
+        "`--lattice`": SearchWish(beam, lattices=True),
+    }
+    described = {f"`{name}`": _DescribedModel("classifier", transitions.create(name, 2, 0)) for name in transitions.names()}
+    linear = _DescribedModel("linear", transitions.create("arc_standard", 2, 0), predicts_heads=False)
+    rows = [f"| | {' | '.join(wishes)} |", f"|---{'|---' * len(wishes)}|"]
+    for name, model in (described | {"any, `model=linear`": linear}).items():
+        rows.append(f"| {name} | {' | '.join(_searched(model, wish) for wish in wishes.values())} |")
+    return "\n".join(rows)
+
+
+def _searched(model: _DescribedModel, wish: SearchWish) -> str:
+    """Return how a model is parsed in a cell of the table of searches."""
+    try:
+        searches(model, wish)
+    except OptimalStepError:
+        return "–"
+    (first, *_) = searches(model, replace(wish, beam=replace(wish.beam, rerank=False)))  # it finds the trees to rerank
+    return "in batches" if ".batched." in first.parser else "compiled"
+
+
 def models() -> str:
     """Return the tables of the models that come with the project."""
     from scripts.make_models import tables  # loads torch
@@ -338,6 +380,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "configuration": configuration,
     "oracles": oracle_table,
     "systems": system_table,
+    "searches": search_table,
     "models": models,
     "without_title": without_title,
     "code": code,

@@ -15,7 +15,7 @@ from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary, tag_vocabulary, vocabulary_for
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, LemmaSpec, TaggerSpec
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec
 from parser.training.text.segmenter import SegmenterNetwork
@@ -28,7 +28,7 @@ RULES = ["lower\t0\t\t0\t", "keep\t0\t\t1\té", "keep\t0\t\t2\ta", "keep\t1\tx\t
 SEEN: Seen = {(): {"éa": "always"}, ("X", "_"): {"aé": "seen", "b": "B"}, ("X", "A=b|C=d"): {"w1": "one"}}
 
 
-def small_model(kind: str, tag_size: int = 2) -> Model:
+def small_model(kind: str, tag_size: int = 2) -> TrainedModel:
     """One of KINDS: a classifier of embeddings, a BiLSTM, Attardi's system, a BiLSTM with characters and tags, and lemmas."""
     torch.manual_seed(0)
     vocabularies = Vocabularies(
@@ -38,7 +38,7 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
     embeddings = {"form": Embedding(3, False), "feats_pairs": Embedding(2, True)}
     if kind == "contextual":
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMSpec(2, 3, 0.1, 0.1))
-        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
+        return TrainedModel.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     if kind in ("text", "lemmas"):
         vocabularies = Vocabularies(vocabularies.by_attribute, [Characters(["a", "b", "é"], 4)])
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
@@ -50,12 +50,12 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
             vocabularies.lemmas = Lemmas(RULES, ["upos", "feats"], SEEN, known)
             encoder.lemmas = LemmaSpec(4, 50, 0.1, 2)
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
-        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
+        return TrainedModel.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     spec = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
     if kind == "attardi":
-        return Model.new(vocabularies, relations, slots, spec, "attardi", {"degree": 2})
-    return Model.new(vocabularies, relations, slots, spec)
+        return TrainedModel.new(vocabularies, relations, slots, spec, "attardi", {"degree": 2})
+    return TrainedModel.new(vocabularies, relations, slots, spec)
 
 
 def small_linear_model() -> LinearModel:

@@ -12,11 +12,11 @@ from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import FileCounts
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor
-from parser.model.loading import AnyModel
+from parser.model.parser_model import ParserModel
 
 
 def parse_file(
-    model: AnyModel,
+    model: ParserModel,
     source: BinaryIO,
     target: BinaryIO,
     name: str = "-",
@@ -32,7 +32,7 @@ def parse_file(
         return file_parsing.parse_file(predictor, source, target, name, threads=threads, report=report)
 
 
-def parsed(model: AnyModel, content: bytes, **options: Any) -> bytes:
+def parsed(model: ParserModel, content: bytes, **options: Any) -> bytes:
     """What parse_file() writes of a file."""
     target = BytesIO()
     parse_file(model, BytesIO(content), target, **options)

@@ -9,8 +9,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from parser.decoding.parsers import parse
-from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
+from parser.decoding.search import parse
+from parser.model.model import FrozenModel
+from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, ModelError
 from tests.forgery import KINDS, RULES, change, set_at, small_model
 from tests.toy import sentence
 
@@ -156,7 +157,7 @@ def test_what_nothing_predicts(models, tmp_path, kind, place, value, message):
 
 def refused(folder: Path, part: str) -> str:
     with pytest.raises(ModelError) as raised:
-        Model.load(folder)
+        FrozenModel.load(folder)
     message = str(raised.value)
     assert message.startswith(str(folder / part))
     assert len(message) < 1000
@@ -177,7 +178,7 @@ def test_relations_with_tensors_to_match(forged, relations):
         tensors[f"{scores}.weight"], tensors[f"{scores}.bias"] = torch.zeros(len(relations), 3, 3), torch.zeros(len(relations))
     save_file(tensors, forged / TENSORS)
     if relations == ["a", "root"]:
-        parses = parse(Model.load(forged), SENTENCES)
+        parses = parse(FrozenModel.load(forged), SENTENCES)
         assert (parses.relations >= 0).sum() == sum(map(len, SENTENCES))
     else:
         assert "there is no relation for words" in refused(forged, SETTINGS)
@@ -251,7 +252,7 @@ def test_a_folder_that_cannot_be(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for folder in (tmp_path / "loop", tmp_path / ("x" * 5000)):
         with pytest.raises(ModelError):
-            Model.load(folder)
+            FrozenModel.load(folder)
 
 
 def test_tensors_are_compared_before_there_is_memory_for_them(forged, monkeypatch):
@@ -261,4 +262,4 @@ def test_tensors_are_compared_before_there_is_memory_for_them(forged, monkeypatc
 
 
 def test_a_run_folder_is_that_of_its_model(forged):
-    assert Model.load(forged.parent)._description() == Model.load(forged)._description()
+    assert FrozenModel.load(forged.parent).described() == FrozenModel.load(forged).described()

@@ -5,15 +5,17 @@ from pathlib import Path
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.parsers import parse
+from parser.decoding.search import parse
 from parser.model.loading import load
-from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
+from parser.model.model import FrozenModel
+from parser.model.trained_model import TrainedModel
+from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, ModelError
 from tests.forgery import change, set_at, small_model
 from tests.toy import assert_same_trees, flat_sentences
 
 
 @pytest.fixture
-def model() -> Model:
+def model() -> TrainedModel:
     return small_model("static")
 
 
@@ -25,7 +27,7 @@ def saved(model, tmp_path) -> Path:
 
 def test_a_saved_model_parses_as_before(model, saved):
     sentences = flat_sentences((1, 4, 9, 2))
-    again = Model.load(saved)
+    again = TrainedModel.load(saved)
     assert_same_trees(parse(again, sentences), parse(model, sentences))
     assert again.spec == model.spec
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
@@ -46,7 +48,7 @@ def test_a_saved_model_parses_as_before(model, saved):
 def test_parts_of_other_models_are_refused(saved, part, edit, message):
     change(saved / part, edit)
     with pytest.raises(ModelError, match=message):
-        Model.load(saved)
+        FrozenModel.load(saved)
 
 
 @pytest.mark.parametrize(
@@ -56,16 +58,16 @@ def test_parts_of_other_models_are_refused(saved, part, edit, message):
 def test_what_is_no_model_folder(tmp_path, name, message):
     (tmp_path / "in.conllu").touch()
     with pytest.raises(ModelError, match=message):
-        Model.load(tmp_path / name)
+        FrozenModel.load(tmp_path / name)
 
 
 @pytest.mark.parametrize(("beam", "lattice_beam"), [(None, None), (Beam(8, Merge.NONE, Scores.GLOBAL), None), (None, Beam(4))])
 def test_a_model_remembers_its_beam(model, tmp_path, beam, lattice_beam):
     model.beam, model.lattice_beam = beam, lattice_beam
     model.save(tmp_path / "model")
-    loaded = Model.load(tmp_path / "model")
+    loaded = FrozenModel.load(tmp_path / "model")
     assert (loaded.beam, loaded.lattice_beam) == (beam, lattice_beam)
-    assert loaded._description() == model._description()
+    assert loaded.described() == model.described()
 
 
 @pytest.mark.parametrize("device", ["gpu", "meta"])

@@ -8,11 +8,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from parser.decoding.parsers import parse
+from parser.decoding.search import parse
 from parser.linear.model import LinearModel
 from parser.model import loading
-from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
-from parser.model_folder import FORMAT
+from parser.model.model import FrozenModel
+from parser.model.trained_model import TrainedModel
+from parser.model_folder import FORMAT, SETTINGS, TENSORS, VOCABULARIES, ModelError
 from tests.forgery import change, set_at, small_linear_model, small_model
 from tests.random_models import random_bilstm_model, random_lemma_model, random_static_model
 from tests.toy import assert_same_trees, drawn_sentences
@@ -23,7 +24,7 @@ def sentences():
     return drawn_sentences(0, 20, 12)
 
 
-def write_format_1(folder: Path, model: Model) -> None:
+def write_format_1(folder: Path, model: TrainedModel) -> None:
     """The model's folder as the versions before format 2 wrote it."""
     classifier, spec = model.classifier, model.spec
     tokens: Any = classifier.tokens
@@ -78,10 +79,10 @@ def write_format_1(folder: Path, model: Model) -> None:
 def test_a_folder_of_format_1_is_loaded_as_the_same_model(sentences, tmp_path, make):
     model = make(sentences)
     write_format_1(tmp_path / "old", model)
-    loaded = Model.load(tmp_path / "old")
-    assert loaded._description() == model._description()
+    loaded = FrozenModel.load(tmp_path / "old")
+    assert loaded.described() == model.described()
     assert_same_trees(parse(loaded, sentences), parse(model, sentences))
-    loaded.save(tmp_path / "new")
+    TrainedModel.load(tmp_path / "old").save(tmp_path / "new")
     assert json.loads((tmp_path / "new" / SETTINGS).read_text())["format"] == FORMAT
     tensors = load_file(tmp_path / "new" / TENSORS)
     assert all(torch.equal(tensors[name], weights) for name, weights in model.classifier.state_dict().items())
@@ -94,12 +95,12 @@ def test_a_model_that_scored_lemmas_from_a_layer_parses_as_before(sentences, tmp
     change(tmp_path / "old" / SETTINGS, set_at("classifier", "encoder", "lemmas", from_a_layer))
     tensors = {name: of for name, of in load_file(tmp_path / "old" / TENSORS).items() if not name.startswith("tokens.lemmas.")}
     save_file(tensors | {"tokens.lemmas.hidden.weight": torch.zeros(4, 3)}, tmp_path / "old" / TENSORS)
-    loaded = Model.load(tmp_path / "old")
+    loaded = FrozenModel.load(tmp_path / "old")
     assert "start=" in caplog.text
     assert loaded.vocabularies.predicted == [*model.vocabularies.tags]
     assert_same_trees(parse(loaded, sentences), parse(model, sentences))
-    loaded.save(tmp_path / "new")
-    assert Model.load(tmp_path / "new")._description() == loaded._description()
+    TrainedModel.load(tmp_path / "old").save(tmp_path / "new")
+    assert FrozenModel.load(tmp_path / "new").described() == loaded.described()
 
 
 # By the setting that a model was trained with, what its settings.json holds.
@@ -111,7 +112,9 @@ GONE = {
 
 
 @pytest.mark.parametrize("name", GONE)
-@pytest.mark.parametrize(("make", "kind"), [(lambda: small_model("contextual"), Model), (small_linear_model, LinearModel)])
+@pytest.mark.parametrize(
+    ("make", "kind"), [(lambda: small_model("contextual"), FrozenModel), (small_linear_model, LinearModel)]
+)
 def test_a_model_that_needs_what_has_left_is_refused_with_the_version_that_reads_it(tmp_path, name, make, kind):
     make().save(tmp_path / "old")
     change(tmp_path / "old" / SETTINGS, GONE[name])

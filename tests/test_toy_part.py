@@ -20,7 +20,8 @@ from parser.data.vocabulary import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.predictor import Predictor
 from parser.inference.parts import Tensors, WordReading, frozen
-from parser.model.model import Model
+from parser.model.model import FrozenModel
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import MODEL, TENSORS, VOCABULARIES, Contents, ModelError, read_header
 from parser.network_spec import ClassifierSpec, Shapes
 from parser.networks.parts import PartReading, module_of
@@ -106,7 +107,7 @@ def words() -> list[Any]:
 
 def test_its_weights_are_in_the_folder(run):
     assert read_header(run / MODEL)["tokens.lengths.weight"].shape == (N_RESERVED + 10, 3)
-    assert [part.name for part in Model.load(run).vocabularies.parts] == ["attributes", "characters", "lengths"]
+    assert [part.name for part in TrainedModel.load(run).vocabularies.parts] == ["attributes", "characters", "lengths"]
 
 
 def test_a_model_without_an_encoder_does_not_read_it(run):
@@ -118,45 +119,43 @@ def test_a_model_without_an_encoder_does_not_read_it(run):
 
 
 def test_it_is_read_the_same_with_torch_and_without(run):
-    model = Model.load(run, int8=False)
+    model = FrozenModel.load(run, int8=False)
     encoded = model.vocabularies.encode(words())
     assert encoded.values[-1].tolist() == [1, 4, 6, 12, 3, 1, N_RESERVED + len(words()[1].forms[0])]
-    without = model.weights().encoder
-    assert model._classifier is None
-    torch.testing.assert_close(
-        torch.from_numpy(without.encode(encoded)), model.classifier.tokens.encoded(encoded), rtol=1e-4, atol=1e-5
-    )
+    with_torch = TrainedModel.load(run).classifier.tokens.encoded(encoded)
+    torch.testing.assert_close(torch.from_numpy(model.weights.encoder.encode(encoded)), with_torch, rtol=1e-4, atol=1e-5)
 
 
 def test_it_makes_a_difference(run):
-    model = Model.load(run, int8=False)
+    model, other = (FrozenModel.load(run, int8=False) for _ in range(2))
     encoded = model.vocabularies.encode(words())
-    before = model.weights().encoder.encode(encoded)
-    model._tensors["tokens.lengths.weight"] = model._tensors["tokens.lengths.weight"] + 1
-    assert not np.allclose(model.weights().encoder.encode(encoded), before)
+    other.tensors["tokens.lengths.weight"] += 1
+    assert not np.allclose(*(one.weights.encoder.encode(encoded) for one in (model, other)))
 
 
 def test_training_changes_its_vectors_and_begins_anew_with_the_same(run, tmp_path):
     train(plan_of(run.parent), tmp_path / "again")
     assert (tmp_path / "again" / MODEL / TENSORS).read_bytes() == (run / MODEL / TENSORS).read_bytes()
     torch.manual_seed(1)
-    assert not np.allclose(Model.load(run)._tensors["tokens.lengths.weight"], nn.Embedding(N_RESERVED + 10, 3).weight.detach())
+    assert not np.allclose(
+        FrozenModel.load(run).tensors["tokens.lengths.weight"], nn.Embedding(N_RESERVED + 10, 3).weight.detach()
+    )
 
 
 def test_files_are_parsed(run):
     text = (run.parent / "dev.conllu").read_bytes()
-    parse_file(Predictor(Model.load(run)), BytesIO(text), written := BytesIO())
+    parse_file(Predictor(TrainedModel.load(run)), BytesIO(text), written := BytesIO())
     assert written.getvalue().count(b"\n") == text.count(b"\n")
     assert written.getvalue() != text
 
 
 def test_a_training_goes_on_with_it(run, tmp_path):
     train(plan_of(run.parent, f"start={run}"), tmp_path / "run")
-    assert Model.load(tmp_path / "run")._description() == Model.load(run)._description()
+    assert TrainedModel.load(tmp_path / "run").described() == TrainedModel.load(run).described()
 
 
 def test_a_folder_that_says_nothing_of_it_does_not_fit_its_weights(run, tmp_path):
-    Model.load(run).save(tmp_path / "model")
+    TrainedModel.load(run).save(tmp_path / "model")
     change(tmp_path / "model" / VOCABULARIES, lambda found: found.pop("lengths"))
     with pytest.raises(ModelError, match=rf"{TENSORS}.*lengths\.weight|{TENSORS}"):
-        Model.load(tmp_path / "model")
+        TrainedModel.load(tmp_path / "model")

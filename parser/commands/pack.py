@@ -33,7 +33,7 @@ from parser.decoding.predictor import Predictor
 from parser.inference.weights import rounded
 from parser.kernels import load_kernels_directly
 from parser.model.loading import load
-from parser.model.model import Model
+from parser.model.model import FrozenModel
 from parser.model.packs import find_named
 from parser.model_folder import (
     CARD,
@@ -89,7 +89,7 @@ def main() -> None:
     weights, said = None, "32 bits"
     if dev is None:
         said += "; give --dev FILE to try 16"
-    elif isinstance(load(model), Model):  # a linear model has no such weights
+    elif isinstance(load(model), FrozenModel):  # a linear model has no such weights
         weights, said = _fewest_bits(model, dev)
     given.output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(given.output) as temporary:

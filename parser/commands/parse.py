@@ -65,7 +65,7 @@ from parser.decoding.parse_options import ParseOptions, flags
 from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import load_kernels_directly, time_without_compiling
 from parser.lattices import is_named_lattices
-from parser.model.loading import AnyModel
+from parser.model.parser_model import ParserModel
 from parser.text.pipeline import TextPipeline, conllu_source
 from parser.text.tokens import TokenizerError
 
@@ -153,7 +153,7 @@ class ParsingProgress:
         return f"{counted(n, 'sentence')} {'was' if n == 1 else 'were'} written"
 
 
-def _parse(model: AnyModel, options: ParseOptions, given: argparse.Namespace, progress: ParsingProgress) -> int:
+def _parse(model: ParserModel, options: ParseOptions, given: argparse.Namespace, progress: ParsingProgress) -> int:
     """Parses the input, and returns the exit status."""
     if options.lattice:
         from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need
@@ -170,7 +170,7 @@ def _parse(model: AnyModel, options: ParseOptions, given: argparse.Namespace, pr
     return _told(parsed, given.input, time_without_compiling() - start)
 
 
-def _warm_up(model: AnyModel, options: ParseOptions, folder: Path) -> None:
+def _warm_up(model: ParserModel, options: ParseOptions, folder: Path) -> None:
     """Compiles what this command, the library and ``serve`` need with the model, or loads it if it is compiled."""
     from parser.library.parser import Parser
     from parser.serving import page

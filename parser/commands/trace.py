@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("with --model, the model sets --system and --degree; leave them out")
 
     from parser.decoding.files.file_parsing import RawColumns  # compiled loops that --help does not need
-    from parser.model.model import Model
+    from parser.model.model import FrozenModel
     from parser.reports.trace import GoldTree, gold_trace, model_trace
 
     check_output(given.output, given.file)
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
     tagged = any(head != "_" for head in sentence.column(HEAD))
     gold = GoldTree(sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)) if tagged else None
     if given.model is not None:
-        model = Model.load(given.model)
+        model = FrozenModel.load(given.model)
         if not is_greedy(model.beam):
             print("warning: these are the steps of greedy parsing, but this model parses with a beam", file=sys.stderr)
         oracle = _oracle(given, model.system.name, model.system.options)

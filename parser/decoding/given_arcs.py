@@ -18,13 +18,9 @@ import numpy as np
 import oracles
 from oracles import NOT_APPLICABLE
 from oracles.errors import OptimalStepError
-from parser import transitions
-from parser.beam_settings import Beam, BeamError, Merge, is_greedy
 from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.greedy.batched import Allowed, BatchedParser, Restriction, StepProbabilities
-from parser.model.loading import AnyModel
-from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import optimal_transitions, query, required_root_relation
 from parser.transitions.system import Transitions, TransitionSystem
@@ -123,30 +119,18 @@ def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) ->
     return restriction_of
 
 
-def _keeps_arcs(system: TransitionSystem | type[TransitionSystem]) -> bool:
+def has_exact_oracle(system: TransitionSystem | type[TransitionSystem]) -> bool:
+    """Return whether a system has an oracle that is exact for a gold tree known in part; such a system keeps given arcs."""
     return oracles.oracle_class(system.oracles[0]).takes_partial_gold
 
 
-def check_keeps_arcs(model: AnyModel, search: Beam, sentences: Sentences | None = None) -> None:
-    """Refuse a model, a search or sentences with which given arcs cannot be kept.
+def check_lengths(sentences: Sentences) -> None:
+    """Refuse sentences in which given arcs cannot be kept.
 
     Raises:
-        GivenArcsError: the model is linear, or its transition system has no exact oracle; or a sentence is longer than
-            MOST_WORDS.
-        BeamError: the beam merges by signature, or reranks.
+        GivenArcsError: a sentence has more than MOST_WORDS words.
     """
-    system = model.system
-    if not _keeps_arcs(system):
-        able = ", ".join(name for name in transitions.names() if _keeps_arcs(transitions.system_class(name)))
-        raise GivenArcsError(f"given arcs cannot be kept: system={system.name} has no exact oracle; systems with one: {able}")
-    if not isinstance(model, Model):
-        raise GivenArcsError(f"given arcs cannot be kept with model={model.kind}; train with model=mlp or model=bilstm")
-    if not is_greedy(search) and (search.rerank or search.merge is Merge.SIGNATURE):
-        raise BeamError(
-            "given arcs cannot be kept with merge=signature or with rerank; "
-            f"parse greedily, or with another beam, such as --beam 8 --merge {Merge.CONFIGURATION}"
-        )
-    longest = 0 if sentences is None else int(sentences.lengths.max(initial=0))
+    longest = int(sentences.lengths.max(initial=0))
     if longest > MOST_WORDS:
         raise GivenArcsError(
             f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to {MOST_WORDS:,}; split it, or "

@@ -20,10 +20,8 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, searching
 from parser.data.lemma_lexicon import LemmaLexicon
-from parser.decoding.given_arcs import check_keeps_arcs
-from parser.decoding.parsers import check_search
-from parser.model.loading import AnyModel
-from parser.model.model import Model
+from parser.decoding.search import SearchWish, searches
+from parser.model.parser_model import ParserModel
 
 
 class OnError(StrEnum):
@@ -76,33 +74,33 @@ class NoTagsError(OptimalStepError):
     """The model predicts no tags, or no lemmas; the message says what to do."""
 
 
-def _predicts_tags(model: AnyModel, options: ParseOptions) -> None:
-    if not isinstance(model, Model) or not model.vocabularies.predicted:
+def _predicts_tags(model: ParserModel, options: ParseOptions) -> None:
+    if not model.vocabularies.predicted:
         raise NoTagsError(
             "this model predicts no tags; parse with --tags=keep, or with a model that was trained with recipe=text"
         )
 
 
-def _predicts_lemmas(model: AnyModel, options: ParseOptions) -> None:
+def _predicts_lemmas(model: ParserModel, options: ParseOptions) -> None:
     _predicts_tags(model, options)
     if model.vocabularies.lemmas is None:
         raise NoTagsError("this model predicts no lemmas; omit the lexicon, or train one with recipe=text and lemmas")
 
 
-def _is_calibrated(model: AnyModel, options: ParseOptions) -> None:
-    if not isinstance(model, Model):
+def _is_calibrated(model: ParserModel, options: ParseOptions) -> None:
+    if not model.gives_probabilities:
         raise OptimalStepError(f"the scores of model={model.kind} are no probabilities; train with model=mlp or model=bilstm")
     if not model.calibration.shares:
         fix = "train it with a dev part of at least 50 words (treebank.dev)"
         raise OptimalStepError(f"the probabilities of this model are not calibrated; {fix}")
 
 
-def _keeps_arcs(model: AnyModel, options: ParseOptions) -> None:
-    check_keeps_arcs(model, options.search(model))
+def _keeps_arcs(model: ParserModel, options: ParseOptions) -> None:
+    searches(model, SearchWish(options.search(model), keeps_arcs=True))
 
 
-def _has_pretrained_encoder(model: AnyModel, options: ParseOptions) -> None:
-    if not isinstance(model, Model) or not model.spec.pretrained:
+def _has_pretrained_encoder(model: ParserModel, options: ParseOptions) -> None:
+    if not model.reads_pretrained:
         why = "this model reads no pretrained encoder; only such encoders run on other devices than the CPU"
         raise OptimalStepError(f"--device {options.device}: {why}")
 
@@ -121,7 +119,7 @@ class Flag(NamedTuple):
     help: str
     input: tuple[Input, ...] = (*Input,)
     commands: tuple[str, ...] = ("parse", "parse_many")
-    needs: Callable[[AnyModel, ParseOptions], None] | None = None
+    needs: Callable[[ParserModel, ParseOptions], None] | None = None
     metavar: str | None = None
 
 
@@ -279,7 +277,7 @@ class ParseOptions:
         """Whether encoders multiply in 8 bits; None: what the model's folder says."""
         return True if self.int8 else False if self.float32 else None
 
-    def search(self, model: AnyModel) -> Beam:
+    def search(self, model: ParserModel) -> Beam:
         """Return the beam to search with; a beam of one item is greedy parsing.
 
         Raises:
@@ -287,7 +285,7 @@ class ParseOptions:
         """
         if isinstance(self.beam, Beam):
             return self.beam
-        own = model.lattice_beam if self.lattice and isinstance(model, Model) else None
+        own = model.lattice_beam if self.lattice else None
         return searching(own or model.beam, self.beam, self.merge, self.rerank) or Beam(1)
 
 
@@ -304,7 +302,7 @@ def truth(name: str, value: object) -> bool:
     raise OptimalStepError(f"{name}={value!r} is not possible; give True or False")
 
 
-def predicted_tags(model: AnyModel) -> TagUse:
+def predicted_tags(model: ParserModel) -> TagUse:
     """Return the ``TagUse`` that writes all tags of a model: OVERWRITE, or KEEP if it predicts none."""
     return TagUse.OVERWRITE if model.vocabularies.predicted else TagUse.KEEP
 
@@ -323,7 +321,7 @@ def changed(options: ParseOptions) -> dict[str, Any]:
     return {name: value for name, (value, default) in values.items() if value != default}
 
 
-def refuse(model: AnyModel, options: ParseOptions) -> None:
+def refuse(model: ParserModel, options: ParseOptions) -> None:
     """Refuse options that a model cannot follow, before anything is computed.
 
     Raises:
@@ -331,7 +329,7 @@ def refuse(model: AnyModel, options: ParseOptions) -> None:
         NoTagsError, GivenArcsError, OptimalStepError: the model lacks what an option needs (``Flag.needs``).
     """
     search = options.search(model)
-    check_search(model, search)
+    searches(model, SearchWish(search, lattices=options.lattice))
     if options.k_best is not None:
         search.check_k_best(options.k_best)
     given = changed(options)

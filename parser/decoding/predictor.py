@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -25,22 +25,22 @@ from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.lemmas import lemmatize
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.data.tag_sets import NOT_GIVEN, TagSets, numbers_of
-from parser.decoding.beam.batched import BatchedBeamParser
-from parser.decoding.given_arcs import GivenArcs, check_keeps_arcs, lost_arcs, replay, steps_keeping
+from parser.decoding.given_arcs import GivenArcs, check_lengths, lost_arcs, replay, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, refuse
-from parser.decoding.parsers import beam_parser_of, parser_with_beam
+from parser.decoding.search import SearchWish, search_for
 from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
 from parser.inference.weights import TaggingEncoder
-from parser.model.loading import AnyModel, for_treebank, load
-from parser.model.model import Model
+from parser.model.loading import for_treebank, load
+from parser.model.model import FrozenModel
+from parser.model.parser_model import ParserModel
 from parser.model_folder import ModelError
 
 GivenTags = Mapping[str, Sequence[str]]
 """The given tags of a sentence's words, by column (upos, xpos, feats, lemma); ``_``: not given."""
 
 
-def load_model(folder: Path, options: ParseOptions) -> AnyModel:
+def load_model(folder: Path, options: ParseOptions) -> ParserModel:
     """Read a model to parse with.
 
     Raises:
@@ -108,7 +108,7 @@ class Prediction:
 class _Parts(NamedTuple):
     """The parts of a ``Predictor``, all with the same weights."""
 
-    model: AnyModel
+    model: ParserModel
     parser: SentenceParser
     tagger: TagPredictor | None
 
@@ -127,7 +127,7 @@ class Predictor:
         ConlluError: the lexicon cannot be read.
     """
 
-    def __init__(self, model: AnyModel, options: ParseOptions | None = None, *, steps: bool = False) -> None:
+    def __init__(self, model: ParserModel, options: ParseOptions | None = None, *, steps: bool = False) -> None:
         options = ParseOptions() if options is None else options
         lexicon = options.lexicon
         self.lexicon = LemmaLexicon.read(lexicon) if isinstance(lexicon, Path) else lexicon
@@ -139,7 +139,7 @@ class Predictor:
         self._beam = options.search(model)
         self._parts: _Parts | None = None
         self._making = Lock()
-        if isinstance(model, Model) and model.int8:
+        if model.int8:
             self.prepare()
 
     @property
@@ -149,13 +149,9 @@ class Predictor:
 
     def _make_parts(self) -> _Parts:
         model = self.model.frozen()
-        parser: SentenceParser
-        if self.options.k_best is not None:
-            parser = beam_parser_of(model, self._beam)
-        elif self._steps and is_greedy(self._beam) and isinstance(model, Model):
-            parser = _recording_parser(model)
-        else:
-            parser = parser_with_beam(model, self._beam)
+        k_best = self.options.k_best is not None
+        records = self._steps and not k_best and is_greedy(self._beam) and model.gives_probabilities
+        parser = search_for(model, SearchWish(self._beam, k_best=k_best, records=records))
         return _Parts(model, parser, TagPredictor(model, self.lexicon) if self.tags else None)
 
     def prepare(self) -> _Parts:
@@ -203,29 +199,23 @@ class Predictor:
             kept = (given.relations != NO_NODE) & (given.heads == parses.heads)
             parses.relations[kept] = given.relations[kept]
         arcs = np.empty(0) if steps is None else steps.arcs
-        probabilities = self.model.calibration(arcs) if isinstance(self.model, Model) else arcs
+        probabilities = self.model.calibration(arcs) if self.model.gives_probabilities else arcs
         listed = given if isinstance(given, GivenArcs) else None
         return Prediction(parses, tags, symbols, listed, lost, steps, probabilities)
 
     def _parses(self, sentences: Sentences, given: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
         """Return trees that keep the given arcs; fill in the probabilities of their steps."""
         model, parser, _ = self.prepare()
+        records = steps is not None and is_greedy(self._beam) and model.gives_probabilities
+        wanted: dict[str, Any] = {"probabilities": steps} if records else {}
         if given is not None:
-            check_keeps_arcs(model, self._beam, sentences)
-        if given is None and steps is None:
-            return parser.parse(sentences, single_root=single_root)
-        batched = _recording_parser(model) if isinstance(model, Model) else None  # a linear model's scores are no probabilities
-        kept = None if given is None else steps_keeping(given, model.system, single_root)
-        if batched is not None and is_greedy(self._beam):
-            return batched.parse(sentences, single_root=single_root, probabilities=steps, restriction_of=kept)
-        if kept is None:
-            parses = parser.parse(sentences, single_root=single_root)
-        else:
-            assert isinstance(model, Model), "check_keeps_arcs has refused linear models"
-            searching = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, self._beam)
-            parses = searching.parse(sentences, single_root=single_root, restriction_of=kept)
-        if steps is not None:
-            replay(parses, sentences, batched, model.system, steps, single_root)
+            check_lengths(sentences)
+            parser = search_for(model, SearchWish(self._beam, keeps_arcs=True, records=records))
+            wanted["restriction_of"] = steps_keeping(given, model.system, single_root)
+        parses = parser.parse(sentences, single_root=single_root, **wanted)
+        if steps is not None and not records:
+            recording = cast(BatchedParser, search_for(model, SearchWish(records=True))) if model.gives_probabilities else None
+            replay(parses, sentences, recording, model.system, steps, single_root)
         return parses
 
     def tag(
@@ -246,11 +236,6 @@ class Predictor:
         return parser.k_best(sentences, self.options.k_best, single_root=single_root)
 
 
-def _recording_parser(model: Model) -> BatchedParser:
-    """Return a greedy parser that records the probabilities of steps and can keep given arcs."""
-    return BatchedParser(model.weights(), model.system, model.table)
-
-
 class TagPredictor:
     """Predicts tags and lemmas, with the model's present weights.
 
@@ -259,10 +244,10 @@ class TagPredictor:
         lexicon: lemmas to prefer to predicted ones.
     """
 
-    def __init__(self, model: AnyModel, lexicon: LemmaLexicon | None = None) -> None:
-        assert isinstance(model, Model), "linear models predict no tags"
+    def __init__(self, model: ParserModel, lexicon: LemmaLexicon | None = None) -> None:
+        frozen = cast(FrozenModel, model.frozen())  # only networks predict tags
         self._vocabularies, self._lemmas, self._lexicon = model.vocabularies, model.vocabularies.lemmas, lexicon
-        self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
+        self._encoder = cast(TaggingEncoder, frozen.weights.encoder)
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
     @cached_property

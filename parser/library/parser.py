@@ -48,8 +48,8 @@ from parser.library.parsed_sentence import (
     read_arcs,
     read_words,
 )
-from parser.model.loading import AnyModel
 from parser.model.packs import lasting, named_folder
+from parser.model.parser_model import ParserModel
 from parser.text.abbreviations import read_abbreviations
 from parser.text.pipeline import IS_CONLLU, BlankSplitter, TextPipeline
 from parser.text.tokens import TokenizedSentence, TokenizerError
@@ -78,7 +78,7 @@ class Parser:
 
     def __init__(
         self,
-        model: AnyModel,
+        model: ParserModel,
         tokenizer: TextPipeline | None = None,
         folder: Path | None = None,
         beam: Beam | None = None,

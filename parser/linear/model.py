@@ -19,6 +19,7 @@ from parser import beam_settings, transitions
 from parser.beam_settings import Beam
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
+from parser.inference.calibration import Calibration
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
 from parser.model_folder import (
@@ -51,7 +52,16 @@ class LinearModel:
     """
 
     kind: ClassVar[str] = "linear"
+    gives_probabilities: ClassVar[bool] = False
+
+    # What only networks have.
     contextual: ClassVar[bool] = False  # scores do not depend on the batch
+    int8: ClassVar[bool] = False
+    predicts_heads: ClassVar[bool] = False
+    reads_pretrained: ClassVar[bool] = False
+    lattice_beam: ClassVar[Beam | None] = None
+    calibration: ClassVar[Calibration] = Calibration()
+    arithmetic: ClassVar[dict[str, Any]] = {}
 
     vocabularies: Vocabularies
     relations: Vocabulary

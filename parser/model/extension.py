@@ -14,16 +14,18 @@ from parser.data.parts.part import Labels
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import SlotLayout
-from parser.model.model import Model
+from parser.model.model import NetworkModel
 from parser.transitions.features import RELATION
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from parser.model.trained_model import TrainedModel
+
 _RESERVED = [*range(N_RESERVED)]
 
 
-def difference(model: Model, other: Model) -> tuple[str, Any, Any] | None:
+def difference(model: NetworkModel, other: NetworkModel) -> tuple[str, Any, Any] | None:
     """Return the first difference that prevents the transfer of weights; settings of training may differ.
 
     Args:
@@ -61,7 +63,7 @@ def _flat(spec: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def transfer_weights(model: Model, old: Model) -> None:
+def transfer_weights(model: TrainedModel, old: TrainedModel) -> None:
     """Copy an old model's weights into a fresh model with larger vocabularies, if their ``difference()`` is None."""
     tensors, known = model.classifier.state_dict(), old.classifier.state_dict()
     labels, labels_before = _labels(model), _labels(old)
@@ -82,7 +84,7 @@ def _copy_rows(tensor: Tensor, known: Tensor, labels: Labels, before: Labels) ->
         tensor[list(here)] = known[list(there)].to(tensor.device)
 
 
-def _labels(model: Model) -> dict[str, Labels]:
+def _labels(model: TrainedModel) -> dict[str, Labels]:
     """Return, by tensor, the label of each row, for tensors whose rows belong to entries of vocabularies."""
     vocabularies, relations = model.vocabularies, model.relations
     known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
@@ -104,7 +106,7 @@ def _labels(model: Model) -> dict[str, Labels]:
     return found
 
 
-def _output_labels(model: Model) -> Labels:
+def _output_labels(model: NetworkModel) -> Labels:
     sizes, symbols = model.system.block_sizes.tolist(), model.relations.symbols
     labels = [(block, None if size == 1 else symbols[number]) for block, size in enumerate(sizes) for number in range(size)]
     return labels if model.lookahead is None else [*labels, "choice"]

@@ -301,7 +301,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
     Raises:
         OptimalStepError: something else is there, or the pack is damaged.
     """
-    from parser.model.loading import load  # imports this module
+    from parser.model.kinds import read_model  # it loads compiled functions
 
     stored = stored_name(name, entry, source)
     target, pack = folder / stored, folder / f".{stored}.zip"
@@ -316,7 +316,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
     try:
         with replacing_folder(target) as temporary:
             parts = _unpack(pack, temporary)
-            load(temporary)  # through the checks that a stranger's folder meets
+            read_model(temporary)  # through the checks that a stranger's folder meets
             (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8", newline="\n")
             place = source if _is_url(source) else str(Path(source).absolute())
             noted = {"file": entry["file"], "sha256": entry["sha256"], "source": place, "folder": stored}

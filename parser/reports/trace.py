@@ -22,7 +22,7 @@ from parser.drawing import DrawnTree, display_width, printable
 from parser.drawing.html import LEGEND, drawing, table, text
 from parser.inference.calibration import Calibration
 from parser.inference.precomputed import precomputed_scorer
-from parser.model.model import Model
+from parser.model.model import NetworkModel
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, log_probabilities, query, required_root_relation
 from parser.transitions.system import Transitions, TransitionSystem
@@ -131,7 +131,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
     return _trace(steps, now, relations)
 
 
-def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, gold: GoldTree | None = None) -> Trace:
+def model_trace(model: NetworkModel, words: AttributeColumns, n: int, oracle: Oracle, gold: GoldTree | None = None) -> Trace:
     """Return the computation of a model.
 
     Args:
@@ -146,7 +146,7 @@ def model_trace(model: Model, words: AttributeColumns, n: int, oracle: Oracle, g
     """
     system, relations = model.system, model.relations.symbols
     sentences = model.vocabularies.encode([words])
-    scorer = precomputed_scorer(model.weights(), model.table, sentences)  # the scorer that parsing uses
+    scorer = precomputed_scorer(model.frozen().weights, model.table, sentences)  # the scorer that parsing uses
     bound = None if gold is None else oracle.bind(Trees.from_heads([gold.heads], partial=True))
     now, at = system.initial(np.array([n])), np.zeros(1, np.int64)
     steps = []

@@ -26,7 +26,7 @@ from parser.decoding.given_arcs import GivenArcs
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Prediction, Predictor
 from parser.drawing import LONGEST
-from parser.model.loading import AnyModel
+from parser.model.parser_model import ParserModel
 
 COMMENT = "corrected"
 
@@ -103,7 +103,7 @@ class CorrectingParser:
         GivenArcsError, BeamError: the model cannot keep given heads, or not with this beam.
     """
 
-    def __init__(self, model: AnyModel, options: ParseOptions) -> None:
+    def __init__(self, model: ParserModel, options: ParseOptions) -> None:
         options = replace(options, tags=predicted_tags(model), keep_heads=True, keep_relations=True)
         self._model = model
         self._predictor = Predictor(model, options)

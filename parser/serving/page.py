@@ -28,7 +28,7 @@ from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.parse_options import SentenceEnds
 from parser.drawing import LONGEST, DrawnTree
 from parser.drawing.html import drawing, page, table, text
-from parser.model.model import Model
+from parser.model.model import NetworkModel
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
 from parser.serving.corrections import COMMENT, Correction
 from parser.serving.script import SCRIPT, STYLE
@@ -270,7 +270,7 @@ def _listed_corrections(tree: DrawnTree, corrections: Iterable[Correction]) -> l
 def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> list[str]:
     """Return the candidate arcs of each word, and the steps; or a note that says why there are none."""
     model = service.model
-    if not isinstance(model, Model):
+    if not isinstance(model, NetworkModel):
         return ['<p class="note">A linear model has no probabilities to show.</p>']
     if len(tree) > WORDS:
         return [f'<p class="note">Steps are shown for sentences of up to {WORDS} words.</p>']

@@ -28,7 +28,7 @@ from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.given_arcs import GivenArcsError
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TagUse
 from parser.decoding.predictor import Predictor
-from parser.model.loading import AnyModel
+from parser.model.parser_model import ParserModel
 from parser.serving.corrections import CorrectingParser, Correction, no_such_word
 from parser.text.pipeline import TextPipeline
 from parser.text.tokens import words_at_spaces
@@ -154,7 +154,7 @@ class Service:
 
     def __init__(
         self,
-        model: AnyModel,
+        model: ParserModel,
         name: str,
         options: ParseOptions | None = None,
         tokenizer: TextPipeline | None = None,

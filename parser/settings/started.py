@@ -25,7 +25,7 @@ from omegaconf import OmegaConf
 from oracles.errors import OptimalStepError
 from parser.data.attributes import ATTRIBUTES, TREEBANK
 from parser.model.loading import load
-from parser.model.model import Model
+from parser.model.model import NetworkModel
 from parser.model.packs import named_folder
 from parser.model_folder import CARD, MODEL, find_model
 from parser.network_spec import BiLSTMSpec, MlpSpec
@@ -60,7 +60,7 @@ class StartModel:
     """
 
     named: str
-    model: Model
+    model: NetworkModel
     recipe: str
     recipe_is_known: bool
 
@@ -80,7 +80,7 @@ class StartModel:
             model = load(folder, int8=False)
         except OptimalStepError:
             return None
-        if not isinstance(model, Model):
+        if not isinstance(model, NetworkModel):
             raise SettingsError(
                 f"start={named}: this is a linear model, which cannot be trained further; name one that was trained with "
                 "model=mlp or model=bilstm"
@@ -192,7 +192,7 @@ def _take_over(found: StartModel, made: Any, given: Sequence[str]) -> None:
         raise SettingsError(f"start={found.named}: that model chooses among the words of lattices; give lattice.train=FILE")
 
 
-def _values(model: Model, made: Any) -> Iterator[tuple[str, Any, bool]]:
+def _values(model: NetworkModel, made: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield settings of a model's network: key, value, and whether a value by hand must be the same.
 
     Args:
@@ -221,7 +221,7 @@ def _values(model: Model, made: Any) -> Iterator[tuple[str, Any, bool]]:
         yield from _encoder(model, spec.encoder, made.encoder)
 
 
-def _vectors(model: Model, made: Any) -> str | None:
+def _vectors(model: NetworkModel, made: Any) -> str | None:
     """Return the attribute that a model has word vectors for; None if there are none."""
     read = [name for name in model.vocabularies.by_attribute if name in model.spec.embeddings and name in ATTRIBUTES]
     likely = [name for name in read if not model.spec.embeddings[name].trained]  # nothing else stays as it is
@@ -246,7 +246,7 @@ class _Table(NamedTuple):
     none: Any
 
 
-def _tables(model: Model, made: Any) -> Iterator[_Table]:
+def _tables(model: NetworkModel, made: Any) -> Iterator[_Table]:
     """Yield the lengths of vectors by attribute, and where slots read each attribute."""
     vectors, spec = _vectors(model, made), model.spec
     known = [name for name in (*model.vocabularies.by_attribute, RELATION) if name != TREEBANK]
@@ -264,7 +264,7 @@ def _tables(model: Model, made: Any) -> Iterator[_Table]:
     yield _Table(key, placed, places, {name: [] for name in here if name not in places}, [])
 
 
-def _encoder(model: Model, spec: BiLSTMSpec, made: Any) -> Iterator[tuple[str, Any, bool]]:
+def _encoder(model: NetworkModel, spec: BiLSTMSpec, made: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield the sizes of an encoder, and which of its groups there are."""
     for name, value in vars(spec).items():
         key, group = f"encoder.{name}", _ENCODER_GROUPS.get(name)
@@ -302,7 +302,7 @@ def _recipe_of(folder: Path) -> str | None:
     return named if named in {path.stem for path in (CONFIGS / "recipe").glob("*.yaml")} else None
 
 
-def _likely_recipe(model: Model) -> str:
+def _likely_recipe(model: NetworkModel) -> str:
     """Return a recipe whose training fits a network."""
     if model.vocabularies.tags:
         return "text"

@@ -15,8 +15,7 @@ from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
 from parser.model.extension import difference, transfer_weights
-from parser.model.loading import AnyModel
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.networks.pretrained import cache_vectors, vector_cache
@@ -41,22 +40,22 @@ from parser.transitions.features import RELATION
 log = logging.getLogger(__name__)
 
 
-def build(plan: Plan, context: RunContext) -> tuple[AnyModel, list[TrainingPass[Any]]]:
+def build(plan: Plan, context: RunContext) -> tuple[TrainedModel | LinearModel, list[TrainingPass[Any]]]:
     """Return a new model, and the passes that train it, in their order."""
     if isinstance(plan.model, LinearPlan):
         return _linear(plan, context)
     return _classifier(plan, plan.model, context)
 
 
-def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[Model, list[TrainingPass[Any]]]:
-    def fresh() -> Model:
+def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[TrainedModel, list[TrainingPass[Any]]]:
+    def fresh() -> TrainedModel:
         return new_model(plan, network, context.corpus)
 
     torch.manual_seed(plan.seed)
     model = fresh()
     model.classifier.to(plan.device)
     if plan.start is not None:
-        old = Model.load(Path(plan.start), int8=False)
+        old = TrainedModel.load(Path(plan.start), int8=False)
         _check_start(plan, network, model, old)
         old.classifier.to(plan.device)  # after the new model: both draw numbers from the same generator
         transfer_weights(model, old)
@@ -94,7 +93,7 @@ def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[Training
     return model, passes
 
 
-def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> None:
+def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: TrainedModel) -> None:
     """Refuse to continue training a model that differs from what this run would train."""
     if plan.files.train.names and not old.vocabularies.treebanks:
         raise SettingsError(f"start={plan.start}: that model has only one treebank; give treebank.train a list of files")
@@ -116,7 +115,7 @@ def _check_start(plan: Plan, network: NetworkPlan, model: Model, old: Model) -> 
         )
 
 
-def _cache_vectors(model: Model, network: NetworkPlan, context: RunContext) -> None:
+def _cache_vectors(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
     """Compute the vectors of a pretrained encoder for all sentences, unless training changes them."""
     spec, corpus = model.spec.pretrained, context.corpus
     if spec is None or network.pretrained is None or spec.tuned:
@@ -129,10 +128,10 @@ def _cache_vectors(model: Model, network: NetworkPlan, context: RunContext) -> N
         for part, rows in corpus.vocabularies.placed:
             if isinstance(part, PretrainedTokenizer):
                 encoded = [Sentences(some.values[rows], some.offsets) for some in parts]
-                cache_vectors(model.readers()[part.name], encoded, folder)
+                cache_vectors(model.readers[part.name], encoded, folder)
 
 
-def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
+def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
     """Return a model with the corpus's word vectors; its other weights are drawn from torch's global generator."""
     known = [*corpus.vocabularies.attributes, RELATION]
     embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
@@ -146,7 +145,7 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     if spec.encoder is not None and corpus.vocabularies.lemmas is None:
         spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
-    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
+    model = TrainedModel.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:
         model.classifier.tokens.set_vectors(str(network.vectors.attribute), corpus.vectors.matrix)
     for part in corpus.vocabularies.parts:

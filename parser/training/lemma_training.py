@@ -20,7 +20,7 @@ from parser.data.known_lemmas import LemmaOfUpos
 from parser.data.lemmas import tokens_of
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
 
 # How often a form with the same tags and lemma counts (once: 0.3 worse on hu's dev part), and how often tags are predicted
@@ -30,7 +30,7 @@ _LEARNING_RATE = 0.004
 
 
 @torch.random.fork_rng(devices=[])
-def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
+def learn_lemmas(model: TrainedModel, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
     """Learn the lemmas of training sentences; only the model's scorer of lemma rules changes.
 
     Args:
@@ -80,7 +80,7 @@ def learn_lemmas(model: Model, sentences: list[Sentence], epochs: int, seed: int
     scorer.requires_grad_(False)
 
 
-def _chosen(model: Model, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
+def _chosen(model: TrainedModel, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
     """Return int64[m], the places of the words to learn from, among all tokens."""
     tags = model.vocabularies.encode_tags(sentences)
     words = tokens_of(sentence.forms for sentence in sentences)
@@ -102,7 +102,7 @@ class _Outcomes:
         sentences: its training sentences.
     """
 
-    def __init__(self, model: Model, sentences: list[Sentence]) -> None:
+    def __init__(self, model: TrainedModel, sentences: list[Sentence]) -> None:
         lemmas, tags = model.vocabularies.lemmas, model.vocabularies.tags
         assert lemmas is not None, "the vocabularies have lemmas"
         self._lemmas = lemmas

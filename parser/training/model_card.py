@@ -14,11 +14,10 @@ from parser.conllu.checks import counted
 from parser.data.attributes import TREEBANK
 from parser.data.parts.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
-from parser.decoding.parsers import parser_with_beam
+from parser.decoding.search import GREEDY, SearchWish, search_for
 from parser.evaluation.gold_part import has_values
 from parser.evaluation.scores import NAMES
 from parser.model.loading import load
-from parser.model.model import Model
 from parser.model_folder import (
     CARD,
     MODEL,
@@ -85,7 +84,8 @@ class ModelCard(Observer):
         if codes:
             facts.insert(0, f"language: {', '.join(codes)}")
         if dev is not None and len(dev.heads):
-            parser = parser_with_beam(model := load(folder), model.beam)
+            model = load(folder)
+            parser = search_for(model, SearchWish(model.beam or GREEDY))
             parser.parse(dev.sentences.span(0, 1))  # compiles and computes what is needed only once
             some = dev.sentences.span(*next(dev.sentences.spans(10_000)))  # enough to measure
             begun = time.perf_counter()
@@ -100,9 +100,7 @@ class ModelCard(Observer):
         if plan.start is None:
             return []
         here, named = start.folder / MODEL, f"start ({_run_name(Path(plan.start))})"
-        before, after = load(find_model(Path(plan.start)), int8=False), load(here, int8=False)
-        assert isinstance(before, Model), "only a model with a classifier can be trained further"
-        assert isinstance(after, Model), "it has the kind of its start"
+        before, after = (load(folder, int8=False) for folder in (find_model(Path(plan.start)), here))
         found = [f"network: from {named}, trained further on treebank.train"]
         if self._kept:
             found.append(f"{' and '.join(self._kept)}: from {named}, unchanged")

@@ -41,8 +41,9 @@ from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags
 from parser.decoding.predictor import Prediction, Predictor
 from parser.evaluation.gold_part import KNOWN_HEADS, GoldPart, counted_by
 from parser.inference.calibration import Calibration, expected_calibration_error
-from parser.model.loading import AnyModel, load
-from parser.model.model import Model
+from parser.linear.model import LinearModel
+from parser.model.loading import load
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import EXAMPLE, MODEL, copy_text_files, find_model, has_tokenizer
 from parser.networks.classifier import check_device
 from parser.settings.groups import SettingsError
@@ -202,7 +203,7 @@ class Run:
         self._stopwatch = Stopwatch(self._progress.seconds)
         self._cpu_begun = _cpu_seconds() - self._progress.cpu_seconds
         with self._stopwatch("read"):
-            start = None if plan.start is None else Model.load(Path(plan.start), int8=False)
+            start = None if plan.start is None else TrainedModel.load(Path(plan.start), int8=False)
             self._corpus = Corpus.new(plan, vectors) if start is None else Corpus.continued(plan, start)
             self.example = example_sentence(self._corpus.train, plan.files.train.paths)
         self._plan = plan = plan.for_words(self._corpus.train.n_words)
@@ -232,25 +233,24 @@ class Run:
         """
         model, scores = self.model, self._progress.metrics[self._names[-1]]
         single = scores["dev"]
-        if not isinstance(model, Model) or not model.contextual:
+        if isinstance(model, LinearModel) or not model.contextual:
             return
         name = next((name for name in ("las", "uas") if single is not None and name in single), None)
         if single is None or name is None or self._plan.device != "cpu":
             model.int8 = model.int8_lost_las is not None and model.int8_lost_las <= _LOST_IN_8_BITS
             return
-        model.int8 = True
-        dev = self._measure("dev", self._plan.search)
+        dev = self._measure("dev", self._plan.search, int8=True)
         assert dev is not None, "there is a dev part"
         model.int8_lost_las = round(single[name] - dev[name], 4)
         model.int8 = model.int8_lost_las <= _LOST_IN_8_BITS
         used = "the model uses them" if model.int8 else "the model keeps single precision"
         log.info("8-bit products lose %.2f %s on dev; %s", model.int8_lost_las, name.upper(), used)
         if model.int8:
-            scores |= {"dev": dev, "test": self._measure("test", self._plan.search)}
+            scores |= {"dev": dev, "test": self._measure("test", self._plan.search, int8=True)}
 
     def learn_lemmas(self) -> None:
         """Learn lemmas, if the model predicts them; a resumed run does it again, with the same result."""
-        if not isinstance(self.model, Model) or self.model.vocabularies.lemmas is None:
+        if isinstance(self.model, LinearModel) or self.model.vocabularies.lemmas is None:
             return
         assert isinstance(self._plan.model, NetworkPlan), "a model with a classifier"
         log.info("learning lemmas")
@@ -302,9 +302,9 @@ class Run:
             run_folder.save_checkpoint(self._folder / run_folder.CHECKPOINT, progress, pass_.state() | {"best": best})
         return best
 
-    def _measure(self, part: str, search: Beam | None) -> Metrics | None:
+    def _measure(self, part: str, search: Beam | None, int8: bool = False) -> Metrics | None:
         with self._stopwatch("evaluate"):
-            return self.evaluation.scores(part, search)
+            return self.evaluation.scores(part, search, int8)
 
     def metrics(self) -> dict[str, Any]:
         """Return the contents of metrics.json."""
@@ -319,7 +319,7 @@ class Run:
             **({"first_pass_given": True} if getattr(self._plan.passes[0], "given", False) else {}),
             **({"after_second_pass": between[0]} if between else {}),
             **({} if self._plan.files.train.fold is None or test is None else {"test_part": test.counted_words()}),
-            **(self.model.arithmetic if isinstance(self.model, Model) else {}),
+            **self.model.arithmetic,
             "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},
             "cpu_seconds": round(_cpu_seconds() - self._cpu_begun, 3),
             "versions": versions(),
@@ -358,23 +358,24 @@ class Evaluation:
         lattice_beam: the beam for lattices if all else is parsed greedily; None if there are no lattices.
     """
 
-    model: AnyModel
+    model: TrainedModel | LinearModel
     corpus: Corpus
     single_root: bool
     lattice_beam: Beam | None
 
-    def scores(self, part: str, search: Beam | None) -> Metrics | None:
+    def scores(self, part: str, search: Beam | None, int8: bool = False) -> Metrics | None:
         """Return the metrics of a part, searched like this; None if there is no such part.
 
-        With lattices, the metrics are for the words found in them; LAS on the gold paths is added.
+        With lattices, the metrics are for the words found in them; LAS on the gold paths is added. ``int8``: with 8-bit
+        products, which need an encoder.
         """
         gold: GoldPart | None = getattr(self.corpus, part)
         if gold is None:
             return None
-        found = self._predicted(gold, search, predicted_tags(self.model))
+        found = self._predicted(gold, search, predicted_tags(self.model), int8=int8)
         parses = found.parses
         scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(found.tags.numbers)
-        if not isinstance(self.model, Model) or part not in self.corpus.lattices:
+        if isinstance(self.model, LinearModel) or part not in self.corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
         found_in_lattices = self.corpus.lattices[part].scores(self.model, beam, single_root=self.single_root)
@@ -386,7 +387,7 @@ class Evaluation:
         None if the part has no gold lemma.
         """
         model, gold = self.model, getattr(self.corpus, part)
-        assert isinstance(model, Model), "a model with a classifier"
+        assert isinstance(model, TrainedModel), "a model with a classifier"
         tags, rule_scores = model.classifier.tokens.tags_and_rules(gold.sentences)
         assert model.vocabularies.lemmas is not None, "the model predicts lemmas"
         assert rule_scores is not None, "the model predicts lemmas"
@@ -405,7 +406,7 @@ class Evaluation:
         """
         model, corpus = self.model, self.corpus
         model.beam = search
-        if not isinstance(model, Model):
+        if isinstance(model, LinearModel):
             return {}
         if corpus.lattices:
             model.lattice_beam = self._beam_for_lattices(search)
@@ -423,16 +424,19 @@ class Evaluation:
         assert beam is not None, "a run with lattices has one"
         return beam.without_signatures()
 
-    def _arcs(self, model: Model, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
+    def _arcs(self, model: TrainedModel, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
         found = self._predicted(gold, model.beam, steps=True)
         assert found.steps is not None, "the predictor was asked for steps"
         right = gold.correct(found.parses)[1][gold.labelled]
         return found.steps.arcs[found.parses.heads != NO_NODE][gold.labelled], right
 
-    def _predicted(self, gold: GoldPart, search: Beam | None, tags: TagUse = TagUse.KEEP, steps: bool = False) -> Prediction:
+    def _predicted(
+        self, gold: GoldPart, search: Beam | None, tags: TagUse = TagUse.KEEP, *, steps: bool = False, int8: bool | None = None
+    ) -> Prediction:
         """Return what the model predicts for a part now, searched like this; without lemmas."""
-        predictor = Predictor(self.model, ParseOptions(beam=search or Beam(1), tags=tags), steps=steps)
+        model = self.model if isinstance(self.model, LinearModel) else self.model.frozen(int8)
+        predictor = Predictor(model, ParseOptions(beam=search or Beam(1), tags=tags), steps=steps)
         return predictor.predict(gold.sentences, single_root=self.single_root)
 
 

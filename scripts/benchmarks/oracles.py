@@ -30,7 +30,7 @@ from oracles.attardi.search import SearchLimitError
 from oracles.errors import OptimalStepError
 from parser import transitions
 from parser.data.treebank import Sentence, read_treebank
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.storage import versions
 from parser.transitions.decisions import best, query
 from scripts.benchmarks.measurements import machine
@@ -276,7 +276,9 @@ def run(
         trees = Trees.from_heads(sentence.heads for treebank in treebanks for sentence in treebank)
         if models:
             pairs = zip(models, treebanks, strict=True)
-            explored = [path for folder, treebank in pairs for path in explorations(Model.load(folder), treebank.sentences)]
+            explored = [
+                path for folder, treebank in pairs for path in explorations(TrainedModel.load(folder), treebank.sentences)
+            ]
     else:
         trees = draw_trees(random_trees, longest, seed)
     of_systems = trees if files else draw_trees(random_trees, min(longest, LONGEST_FOR_SYSTEMS), seed)
@@ -340,7 +342,7 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
 Exploration = list[tuple[np.ndarray, int]]
 
 
-def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
+def explorations(model: TrainedModel, sentences: list[Sentence]) -> list[Exploration]:
     """Return the computation that an arc-standard model predicts for each sentence; the root may have several children."""
     encoded = model.vocabularies.encode(sentences)
     scorer = model.scorer(encoded)

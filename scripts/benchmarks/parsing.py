@@ -48,11 +48,11 @@ from parser.decoding.files.file_parsing import RawColumns, parse_file
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.greedy.compiled import CompiledParser
 from parser.decoding.parse_options import ParseOptions
-from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.predictor import Predictor
+from parser.decoding.search import SearchWish, search_for
 from parser.model import loading as models
-from parser.model.loading import AnyModel
-from parser.model.model import Model
+from parser.model.parser_model import ParserModel
+from parser.model.trained_model import TrainedModel
 from parser.storage import versions
 from scripts.benchmarks import spacy_parser, udpipe
 from scripts.benchmarks.measurements import MODEL, SAMPLE, cpu_seconds_of_children, machine
@@ -90,7 +90,7 @@ class TimedTask:
     """A job: a freshly loaded model parses this many words; ``model``: the folder of another model than the one measured."""
 
     words: int
-    do: Callable[[AnyModel], object]
+    do: Callable[[ParserModel], object]
     model: Path | None = None
 
 
@@ -221,10 +221,10 @@ def run(
     return result
 
 
-def _merges_of(model: AnyModel) -> list[Merge]:
+def _merges_of(model: ParserModel) -> list[Merge]:
     """Return the ways in which items of a beam can merge with this model."""
     merges = [Merge.NONE, Merge.CONFIGURATION]
-    if isinstance(model, Model) and merges_by_signature(model.system):
+    if isinstance(model, TrainedModel) and merges_by_signature(model.system):
         merges.append(Merge.SIGNATURE)
     return merges
 
@@ -252,12 +252,11 @@ def _named(text: str) -> tuple[str, Path]:
     return name, Path(folder)
 
 
-def _decode(model: AnyModel, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
-    parser = parser_of(model, threads) if beam is None else beam_parser_of(model, beam, threads)
-    parser.parse(sentences)
+def _decode(model: ParserModel, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
+    search_for(model, SearchWish(beam or Beam(1), threads)).parse(sentences)
 
 
-def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
+def _end_to_end(model: ParserModel, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
     target = io.BytesIO()
     parse_file(Predictor(model, ParseOptions(beam=beam or 1)), io.BytesIO(text), target, threads=threads)
     return target.getvalue()
@@ -350,7 +349,7 @@ def _training_text(path: Path, name: str) -> str:
         raise OptimalStepError(f"{path}: there is no such file to train {name} on; check the path") from error
 
 
-def read(model: AnyModel, text: bytes) -> None:
+def read(model: ParserModel, text: bytes) -> None:
     """Reads bytes into integers, as parse_file() does."""
     cache = WordCache(model.vocabularies)
     for chunk in read_chunks(io.BytesIO(text)):
@@ -360,14 +359,14 @@ def read(model: AnyModel, text: bytes) -> None:
             cache.encode_slowly([RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(chunk.content))])
 
 
-def has_word_rows(model: AnyModel) -> bool:
+def has_word_rows(model: ParserModel) -> bool:
     """Return whether the contributions of words to the hidden layer are computed before the steps."""
-    return isinstance(parser_of(model), CompiledParser)
+    return isinstance(search_for(model), CompiledParser)
 
 
-def make_word_rows(model: AnyModel, sentences: Sentences) -> None:
+def make_word_rows(model: ParserModel, sentences: Sentences) -> None:
     """Computes the rows that decoding needs before its first step, for each token signature, or with an encoder each word."""
-    parser = parser_of(model)
+    parser = search_for(model)
     assert isinstance(parser, CompiledParser)
     for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
         parser.words_of(sentences.span(*span))

@@ -32,7 +32,7 @@ from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.predictor import Predictor
 from parser.model import loading as models
-from parser.model.loading import AnyModel
+from parser.model.parser_model import ParserModel
 from parser.storage import versions
 from scripts.benchmarks.measurements import MODEL, SAMPLE, machine
 
@@ -115,7 +115,7 @@ def run(model: Path = MODEL, file: Path = SAMPLE, clients: int = 50, seconds: fl
     }
 
 
-def make_documents(model: AnyModel, file: Path) -> list[Document]:
+def make_documents(model: ParserModel, file: Path) -> list[Document]:
     """Return documents of 1 to _SENTENCES sentences of a file, with their answers.
 
     Raises:

@@ -36,7 +36,7 @@ from torch import Tensor, nn
 
 from oracles.errors import OptimalStepError
 from parser.kernels.torch_products import product
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.settings import Settings
@@ -165,7 +165,7 @@ class _Measurements(Observer):
         self._seconds = seconds
 
     def on_start(self, start: RunStart) -> None:
-        if not isinstance(start.model, Model):
+        if not isinstance(start.model, TrainedModel):
             raise OptimalStepError(
                 f"model={start.plan.labels['model']} multiplies no matrices; benchmark model=mlp or model=bilstm"
             )

@@ -10,7 +10,7 @@ from parser.data.parts.characters import Characters
 from parser.data.similar import SimilarCharacters, SimilarVocabulary, attribute_vocabulary
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UNKNOWN, SetVocabulary, Vocabulary
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import ModelError
 from parser.network_spec import CharacterSpec
 from tests.forgery import change, small_model
@@ -108,7 +108,7 @@ def test_new_forms_have_the_quotes_that_forms_with_lemmas_have():
         assert vocabularies.tokens_to_lemmatize([[f"d{other}uncail"]]) == ["", f"d{known}uncail"]
 
 
-def similar_model() -> Model:
+def similar_model() -> TrainedModel:
     model = small_model("text")
     known = model.vocabularies
     by_attribute = {name: attribute_vocabulary(name, own.symbols, True) for name, own in known.by_attribute.items()}
@@ -133,11 +133,11 @@ def test_a_folder_says_whether_similar_values_count(tmp_path):
     small_model("text").save(tmp_path / "exact")
     similar_model().save(tmp_path / "similar")
     for name in ("exact", "similar"):
-        found = Model.load(tmp_path / name).vocabularies
+        found = TrainedModel.load(tmp_path / name).vocabularies
         assert found.similar is (name == "similar")
         encode = [found.by_attribute["form"].encode(["B"]), found.parts[1].numbers_of("B")]
         assert encode == ([[N_RESERVED + 1]] * 2 if name == "similar" else [[UNKNOWN]] * 2)
         assert ("similar" in json.loads((tmp_path / name / "vocabularies.json").read_text())) is (name == "similar")
     change(tmp_path / "similar" / "vocabularies.json", lambda found: found.update(similar="yes"))
     with pytest.raises(ModelError, match="similar"):
-        Model.load(tmp_path / "similar")
+        TrainedModel.load(tmp_path / "similar")

@@ -14,7 +14,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import Scorer
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.transitions.features import FeatureTable, Slot
 from tests.transitions.reference_systems import State, possible, take
 
@@ -96,7 +96,7 @@ def hashed_space(
     return Space(degree, n_relations, root_relation, single_root, local, scores)
 
 
-def space_of(model: Model, values: np.ndarray, scorer: Scorer, single_root: bool, local: bool) -> Space:
+def space_of(model: TrainedModel, values: np.ndarray, scorer: Scorer, single_root: bool, local: bool) -> Space:
     """The space of a model's system with what it scores; see scores_of()."""
     system, scores = model.system, scores_of(model.table, values, scorer)
     return Space(system.options.get("degree", 1), system.n_relations, system.root_relation, single_root, local, scores)

@@ -8,7 +8,7 @@ import torch
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.lattices import Lattice
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.decoding.computations import space_of
@@ -20,7 +20,7 @@ SLOTS = {"form": ["s0", "b0", "b1", "s1.l1"], "upos": ["s1", "b0", "b1"], "lengt
 
 def lattice_model(
     lookahead: int | None, read: int = 2, system: str = "arc_standard", slots: dict[str, list[str]] = SLOTS, seed: int = 7
-) -> Model:
+) -> TrainedModel:
     """A model with random weights of the size of trained ones; ``read`` words ahead are read."""
     torch.manual_seed(seed)
     known = {"form": ["w0", "w1", "w2", "w3"], "upos": ["DET", "NOUN", "VERB"], "length": ["1", "2"]}
@@ -29,13 +29,13 @@ def lattice_model(
     spec = ClassifierSpec(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
     options = {"degree": 2} if system == "attardi" else {}
     relations = Vocabulary(["root", "obj"])
-    return with_random_weights(Model.new(vocabularies, relations, slots_of(slots), spec, system, options, lookahead))
+    return with_random_weights(TrainedModel.new(vocabularies, relations, slots_of(slots), spec, system, options, lookahead))
 
 
 class SlowSearch:
     """All computations over all paths, by recursion over lists."""
 
-    def __init__(self, model: Model, lattice: Lattice, lookahead: int, local: bool, single_root: bool) -> None:
+    def __init__(self, model: TrainedModel, lattice: Lattice, lookahead: int, local: bool, single_root: bool) -> None:
         self.model, self.lattice, self.lookahead, self.local = model, lattice, lookahead, local
         self.space = space_of(model, model.vocabularies.encode([lattice]).values, model.scorer(), single_root, local)
 

@@ -19,7 +19,7 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed import precomputed_scorer
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.transitions.features import Slot
 from tests.decoding.computations import Space, find, space_of
 from tests.transitions.reference_systems import State
@@ -166,9 +166,9 @@ class MergingSearch:
         return list(found.values())
 
 
-def final_items(model: Model, beam: Beam, sentences: Sentences, single_root: bool) -> list[list[Item]]:
+def final_items(model: TrainedModel, beam: Beam, sentences: Sentences, single_root: bool) -> list[list[Item]]:
     """For each sentence, the items of the last step, which stand for whole trees; best first."""
-    scorer, values = precomputed_scorer(model.weights(), model.table, sentences), model.table.values(sentences)
+    scorer, values = precomputed_scorer(model.frozen().weights, model.table, sentences), model.table.values(sentences)
     found = []
     for start, end in pairwise(sentences.offsets.tolist()):
         space = space_of(model, values[:, start:end], scorer, single_root, beam.scores is Scores.LOCAL)

@@ -12,8 +12,7 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam import compiled as beam_module
 from parser.decoding.beam.batched import BatchedBeamParser, search_batched
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.parsers import beam_parser_of, parser_of, parser_with_beam
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.layers import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import FeatureTable, Slot
@@ -21,6 +20,7 @@ from tests.decoding.computations import Space, check_trees, hashed_space, hashin
 from tests.forgery import KINDS, small_model
 from tests.jit import COMPILED
 from tests.random_models import STATIC_SLOTS, random_static_model
+from tests.searches import beam_parser_of, parser_of, parser_with_beam
 from tests.toy import assert_same_trees, drawn_sentences, flat_sentences
 
 TABLE = ["s0:form", "s1:form", "b0:form", "s0.l1:deprel"]
@@ -61,9 +61,9 @@ def sentences():
     return drawn_sentences(5, *((30, 20) if COMPILED else (4, 6)))
 
 
-def of_degree(model: Model, degree: int) -> Model:
+def of_degree(model: TrainedModel, degree: int) -> TrainedModel:
     """A model with random weights and the slots of another, for Attardi's system."""
-    return Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
+    return TrainedModel.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -75,7 +75,7 @@ def test_one_item_is_greedy_parsing(sentences, single_root, activation):
     for merge, scores in product((Merge.NONE, Merge.CONFIGURATION), Scores):
         beam = Beam(1, merge, scores)
         assert_same_trees(beam_parser_of(model, beam).parse(encoded, single_root=single_root), greedy)
-    slow = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, Beam(1))
+    slow = BatchedBeamParser.with_weights(model.frozen().weights, model.system, model.table, Beam(1))
     np.testing.assert_array_equal(slow.parse(encoded, single_root=single_root).heads, greedy.heads)
 
 
@@ -98,7 +98,7 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
     for size in (2, 5):
         beam = Beam(size, merge, scores)
         fast = beam_parser_of(model, beam).k_best(encoded, size, single_root=single_root)
-        slow = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, beam)
+        slow = BatchedBeamParser.with_weights(model.frozen().weights, model.system, model.table, beam)
         expected = slow.k_best(encoded, size, single_root=single_root)
         for ours, theirs in zip(fast, expected, strict=True):
             np.testing.assert_allclose([t.score for t in ours], [t.score for t in theirs], rtol=1e-5, atol=1e-4)
@@ -114,7 +114,7 @@ def test_other_systems_have_a_beam(sentences, system):
     model = random_static_model(sentences, {"form": 5})
     candidates = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
     slots = candidates if system in ("lr_spine", "pointer") else model.slots
-    model = Model.new(model.vocabularies, model.relations, slots, model.spec, system)
+    model = TrainedModel.new(model.vocabularies, model.relations, slots, model.spec, system)
     encoded = model.vocabularies.encode(sentences[:8])
     greedy = parser_of(model).parse(encoded)
     np.testing.assert_array_equal(beam_parser_of(model, Beam(1)).parse(encoded).heads, greedy.heads)
@@ -151,7 +151,7 @@ def test_a_workspace_grows_where_a_step_makes_several_parts(monkeypatch):
     monkeypatch.setattr(beam_module.BeamSearch, "_allocate", allocate_and_count)
     encoded = model.vocabularies.encode(sentences)
     found = beam_parser_of(model, Beam(3)).parse(encoded)
-    expected = BatchedBeamParser.with_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
+    expected = BatchedBeamParser.with_weights(model.frozen().weights, model.system, model.table, Beam(3)).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert made
 

@@ -25,7 +25,7 @@ from parser.decoding.files.file_parsing import ChunkParser, FileCounts, parallel
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.parse_options import OnError, ParseOptions
 from parser.decoding.predictor import Predictor
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
@@ -37,22 +37,22 @@ SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> TrainedModel:
     torch.manual_seed(1)
     vocabularies = Vocabularies({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
     spec = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
-    made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), spec)
+    made = TrainedModel.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), spec)
     return with_random_weights(made, std=1.0)
 
 
-def slowly(model: Model, content: bytes, single_root: bool = True):
+def slowly(model: TrainedModel, content: bytes, single_root: bool = True):
     parser = ChunkParser(Predictor(model, ParseOptions(several_roots=not single_root)))
     nothing = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
     text, parsed = parser.parse_faulty(Chunk(content, True), "file", nothing)
     return bytes(text), parsed
 
 
-def in_chunks(model: Model, content: bytes, single_root: bool = True, **options):
+def in_chunks(model: TrainedModel, content: bytes, single_root: bool = True, **options):
     target = io.BytesIO()
     options = {"several_roots": not single_root, "allow_missing_columns": True} | options
     parsed = parse_file(model, io.BytesIO(content), target, "file", **options)

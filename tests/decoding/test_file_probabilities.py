@@ -9,7 +9,7 @@ from parser.beam_settings import Beam
 from parser.conllu.checks import EMPTY, FEATS, FORM, HEAD, MISC, UPOS, XPOS
 from parser.decoding.parse_options import OnError, TagUse
 from parser.inference.calibration import Calibration
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from tests import parsed_files
 from tests.forgery import small_linear_model, small_model
 from tests.random_models import random_text_model, with_random_weights
@@ -20,17 +20,17 @@ LINES = [f"{i}\t{form}\t_\tX\t_\tA=b\t_\t_\t_\t{misc}\n" for i, (form, misc) in 
 TEXT = "# text = x\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\tProb=1\n" + "".join(LINES) + "\n" + LINES[0].replace("\ta\t", "\tc\t") + "\n"
 
 
-def calibrated(model: Model) -> Model:
+def calibrated(model: TrainedModel) -> TrainedModel:
     model.calibration = CALIBRATION
     return model
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> TrainedModel:
     return calibrated(with_random_weights(small_model("static")))
 
 
-def parsed(model: Model, text: str, probabilities: bool = True, **options) -> str:
+def parsed(model: TrainedModel, text: str, probabilities: bool = True, **options) -> str:
     return parsed_files.parsed(
         model, text.encode(), probabilities=probabilities, allow_missing_columns=True, **options
     ).decode()

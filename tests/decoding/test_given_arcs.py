@@ -19,11 +19,12 @@ from parser.data.sentences import Sentences
 from parser.decoding import given_arcs as given_arcs_module
 from parser.decoding.beam.batched import search_batched
 from parser.decoding.files import file_parsing
-from parser.decoding.given_arcs import GivenArcs, GivenArcsError, check_keeps_arcs, lost_arcs, steps_keeping
+from parser.decoding.given_arcs import GivenArcs, GivenArcsError, lost_arcs, steps_keeping
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parse_options import OnError
+from parser.decoding.search import SearchWish, searches
 from parser.library.parsed_sentence import InputError
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.transitions.features import FeatureTable, Slot
 from tests import brute_force, random_trees
 from tests.forgery import small_model
@@ -317,7 +318,7 @@ def test_the_library_names_what_is_wrong(model, heads, deprels, message):
 
 def test_what_cannot_keep_them_says_so(model):
     with pytest.raises(BeamError, match="merge=signature"):
-        check_keeps_arcs(model, Beam(4, Merge.SIGNATURE))
-    swap = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "swap")
+        searches(model, SearchWish(Beam(4, Merge.SIGNATURE), keeps_arcs=True))
+    swap = TrainedModel.new(model.vocabularies, model.relations, model.slots, model.spec, "swap")
     with pytest.raises(GivenArcsError, match=r"system=swap .*covington"):
-        check_keeps_arcs(swap, Beam(1))
+        searches(swap, SearchWish(keeps_arcs=True))

@@ -7,9 +7,9 @@ import torch
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.greedy.spine import SpineParser
-from parser.decoding.parsers import parse, parser_of
+from parser.decoding.search import parse
 from parser.inference.precomputed import precomputed_scorer
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import BiLSTMSpec, ClassifierSpec
 from parser.networks.classifier import batch_scorer
 from parser.networks.layers import ACTIVATIONS
@@ -21,6 +21,7 @@ from parser.transitions.features import at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.gold_data import vocabularies_of
 from tests.random_models import STATIC_EMBEDDINGS, STATIC_SLOTS, random_static_model, with_random_weights
+from tests.searches import parser_of
 from tests.toy import assert_same_trees, drawn_sentences
 
 # Of LR-spine: slots as a recipe has them for any system, and such as name the positions of candidates.
@@ -35,7 +36,7 @@ def sentences():
     return drawn_sentences(0, 80, 25)
 
 
-def check_as_batched(model: Model, sentences, single_root: bool = True) -> set[int]:
+def check_as_batched(model: TrainedModel, sentences, single_root: bool = True) -> set[int]:
     """Returns the numbers of roots."""
     encoded = model.vocabularies.encode(sentences)
     expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded), single_root=single_root)
@@ -54,7 +55,7 @@ def test_it_parses_as_the_batched_one_and_its_scores_are_those_of_the_classifier
         check_as_batched(model, sentences, single_root)
     encoded = model.vocabularies.encode(sentences)
     slow = model.scorer()
-    fast = [make(model.weights(), model.table, encoded) for make in (precomputed_scorer, batch_scorer)]
+    fast = [make(model.frozen().weights, model.table, encoded) for make in (precomputed_scorer, batch_scorer)]
     now, compared = Configurations.initial(encoded.lengths), 0
     while len(rows := now.unfinished()):
         features = model.table.extract(now, rows, encoded, np.arange(len(sentences)))
@@ -76,17 +77,17 @@ def test_features_of_one_kind_alone(sentences, slots):
 @pytest.mark.parametrize("single_root", [True, False])
 def test_attardis_system_of_any_degree(sentences, degree, single_root):
     model = random_static_model(sentences, {"form": 5})
-    model = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
+    model = TrainedModel.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
     check_as_batched(model, sentences, single_root)
 
 
-def spine_model(sentences, table, activation="relu", encoder=None) -> Model:
+def spine_model(sentences, table, activation="relu", encoder=None) -> TrainedModel:
     torch.manual_seed(1)
     known = vocabularies_of(sentences[:30], "form", "upos")  # so that some forms are unknown
     embeddings = {"form": Embedding(5, True), "deprel": Embedding(3, True), "upos": Embedding(3, True)}
     spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
     relations, slots = Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(at_candidates(table, LRSpine))
-    return with_random_weights(Model.new(known, relations, slots, spec, "lr_spine"))
+    return with_random_weights(TrainedModel.new(known, relations, slots, spec, "lr_spine"))
 
 
 @pytest.mark.parametrize("single_root", [True, False])

@@ -11,22 +11,22 @@ import torch
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.sentences import Parses, Sentences
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam
-from parser.decoding.lattice.parser import LatticeParse, LatticeParser
-from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.lattice.parser import LatticeParse, LatticeParser, lattice_parser
 from parser.decoding.sentence_parser import distinct, write_trees
 from parser.lattices import Arc, Lattice, SurfaceToken, conllu
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
 from tests.parsed_files import parsed
 from tests.random_models import random_static_model
+from tests.searches import beam_parser_of, parser_of
 from tests.toy import assert_same_trees, drawn_sentences, sentence
 
 N_LATTICES = 6 if COMPILED else 1
 
 
-def all_parses(parser: LatticeParser, model: Model, lattice: Lattice, single_root: bool = True) -> list[LatticeParse]:
+def all_parses(parser: LatticeParser, model: TrainedModel, lattice: Lattice, single_root: bool = True) -> list[LatticeParse]:
     """Those of the last bucket, however often."""
     arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node)]
     (trees,) = parser._search.lattice_trees(model.vocabularies.encode([lattice]), arcs, single_root)
@@ -129,7 +129,7 @@ def test_scores_that_are_no_numbers_give_a_tree():
 def test_a_model_remembers_its_lookahead(tmp_path):
     model = lattice_model(2)
     model.save(tmp_path / "model")
-    loaded = Model.load(tmp_path / "model")
+    loaded = TrainedModel.load(tmp_path / "model")
     assert loaded.lookahead == 2
     assert loaded.n_outputs == model.system.n_outputs + 1
     lattice = drawn_lattice(random.Random(1), 6, 3)
@@ -137,7 +137,7 @@ def test_a_model_remembers_its_lookahead(tmp_path):
     assert one.score == other.score
     plain = lattice_model(None)
     plain.save(tmp_path / "plain")
-    assert Model.load(tmp_path / "plain").lookahead is None
+    assert TrainedModel.load(tmp_path / "plain").lookahead is None
 
 
 def test_what_cannot_be_is_refused():
@@ -146,9 +146,9 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(BeamError, match=r"lookahead=1, .* b1.* 2"):
         LatticeParser(model, Beam(1), 1)
     with pytest.raises(BeamError, match="merge=signature is not supported with lattices; use merge=configuration"):
-        LatticeParser(model, Beam(2, Merge.SIGNATURE))
+        lattice_parser(model, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="ask for 1 to 2"):
         LatticeParser(model, Beam(2)).k_best([], model.vocabularies, 3)
-    other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "arc_hybrid")
+    other = TrainedModel.new(model.vocabularies, model.relations, model.slots, model.spec, "arc_hybrid")
     with pytest.raises(BeamError, match="system=arc_hybrid"):
-        LatticeParser(other, Beam(2))
+        lattice_parser(other, Beam(2))

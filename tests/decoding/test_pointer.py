@@ -13,26 +13,26 @@ from parser.conllu.checks import check_tree
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.greedy.batched import parse_batched
-from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.predictor import Predictor
 from parser.inference.precomputed import Scorer, precomputed_scorer
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.transitions.features import slots_of
 from tests.forgery import small_model
 from tests.random_models import with_random_weights
 from tests.random_trees import random_tree
+from tests.searches import beam_parser_of, parser_of
 from tests.toy import sentence
 
 
-def pointer_model(*positions: str) -> Model:
+def pointer_model(*positions: str) -> TrainedModel:
     like = small_model("text")
     slots = slots_of({"token": positions, "deprel": ["c2.l1"]})
-    return with_random_weights(Model.new(like.vocabularies, like.relations, slots, like.spec, "pointer"), std=1.0)
+    return with_random_weights(TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, "pointer"), std=1.0)
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> TrainedModel:
     return pointer_model("c3", "c1", "c2")
 
 
@@ -42,9 +42,9 @@ def encoded(model) -> Sentences:
     return model.vocabularies.encode([sentence(random_tree(rng, rng.randint(1, 9)), rng) for _ in range(12)])
 
 
-def slow_scorer(model: Model, encoded: Sentences, classifier: bool = True, biaffine: bool = True) -> Scorer:
+def slow_scorer(model: TrainedModel, encoded: Sentences, classifier: bool = True, biaffine: bool = True) -> Scorer:
     """The classifier's scores, and the log probabilities of arcs, one by one."""
-    encoder, of_arcs, of_classifier = model.weights().encoder, model.biaffine_scorer(), model.scorer(encoded)
+    encoder, of_arcs, of_classifier = model.frozen().weights.encoder, model.frozen().head_scorer, model.scorer(encoded)
     assert encoder is not None
     assert of_arcs is not None
     vectors, starts = encoder.arithmetic.floats(encoder.encode(encoded)), encoded.offsets[:-1]
@@ -64,7 +64,7 @@ def slow_scorer(model: Model, encoded: Sentences, classifier: bool = True, biaff
     return score
 
 
-def slow_parse(model: Model, encoded: Sentences, single_root: bool = True, **which: bool) -> np.ndarray:
+def slow_parse(model: TrainedModel, encoded: Sentences, single_root: bool = True, **which: bool) -> np.ndarray:
     """Heads and relations."""
     scorer = slow_scorer(model, encoded, **which)
     parses = parse_batched(encoded, model.system, model.table, scorer, single_root=single_root)
@@ -88,7 +88,7 @@ def test_neither_points_alone(model, encoded):
 
 
 def test_arcs_are_scored_for_all_relations_or_for_one(model):
-    scorer = model.biaffine_scorer()
+    scorer = model.frozen().head_scorer
     rng = np.random.default_rng(0)
     vectors, offsets = rng.normal(size=(21, 6)).astype(np.float32), np.array([0, 12, 21])
     words = rng.permutation(np.repeat(np.delete(np.arange(21), offsets[:-1]), 2))
@@ -99,7 +99,7 @@ def test_arcs_are_scored_for_all_relations_or_for_one(model):
 
 
 def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):
-    weights = model.weights()
+    weights = model.frozen().weights
     places = np.random.default_rng(0).integers(encoded.offsets[1], size=(7, len(model.slots))).astype(np.int32)
     rows = N_RESERVED + places
     rows[:, -1] = N_RESERVED  # the slot that reads a relation
@@ -133,9 +133,11 @@ def test_weights_of_any_kind_make_trees_with_one_root(encoded, value):
 
 def test_a_loaded_model_points_in_the_same_way(model, encoded, tmp_path):
     model.save(tmp_path)
-    np.testing.assert_array_equal(parser_of(Model.load(tmp_path)).parse(encoded).heads, parser_of(model).parse(encoded).heads)
+    np.testing.assert_array_equal(
+        parser_of(TrainedModel.load(tmp_path)).parse(encoded).heads, parser_of(model).parse(encoded).heads
+    )
 
 
 def test_without_slots_for_both_ends_the_classifier_scores_alone():
-    assert pointer_model("c1", "c2").weights().arcs is not None
-    assert pointer_model("c1", "q1").weights().arcs is None
+    assert pointer_model("c1", "c2").frozen().weights.arcs is not None
+    assert pointer_model("c1", "q1").frozen().weights.arcs is None

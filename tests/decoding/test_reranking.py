@@ -11,11 +11,10 @@ from parser import batch_sizes
 from parser.beam_settings import Beam, BeamError, Merge, as_fields, searching
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.parsers import beam_parser_of
 from parser.decoding.sentence_parser import Tree
 from parser.inference import biaffine as frozen_biaffine
 from parser.inference.encoder import FrozenEncoder
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
 from parser.networks.tasks import BiaffineScorer
 from parser.transitions.features import TOKEN
@@ -23,12 +22,13 @@ from tests.forgery import small_linear_model, small_model
 from tests.networks.biaffine_loops import loss_by_loops
 from tests.random_models import with_random_weights
 from tests.random_trees import random_tree
+from tests.searches import beam_parser_of
 from tests.toy import assert_same_trees, sentence
 
 BEAM = Beam(8, rerank=True)
 
 
-def scorer_of(model: Model) -> BiaffineScorer:
+def scorer_of(model: TrainedModel) -> BiaffineScorer:
     """What its encoder predicts heads with."""
     encoder = model.classifier.tokens
     assert isinstance(encoder, BiLSTM)
@@ -37,7 +37,7 @@ def scorer_of(model: Model) -> BiaffineScorer:
 
 
 @pytest.fixture
-def model() -> Model:
+def model() -> TrainedModel:
     """One whose encoder predicts heads, and is surer of them than the parser is of its transitions."""
     model = with_random_weights(small_model("text"), std=1.0)
     with torch.no_grad():
@@ -58,9 +58,9 @@ def key_of(tree: Tree) -> tuple[bytes, bytes]:
 
 
 @torch.no_grad()
-def by_heads(model: Model, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray) -> float:
+def by_heads(model: TrainedModel, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray) -> float:
     """The log probability of a tree of sentence s by the heads that the encoder predicts, word by word."""
-    vectors = model.weights().vectors_in(sentences)[TOKEN][N_RESERVED:]
+    vectors = model.frozen().weights.vectors_in(sentences)[TOKEN][N_RESERVED:]
     tokens = torch.from_numpy(vectors[sentences.offsets[s] : sentences.offsets[s + 1]])
     columns = [[-1, *heads.tolist()]], [[-1, *relations.tolist()]]
     return -len(heads) * loss_by_loops(scorer_of(model), [tokens], *columns)
@@ -119,7 +119,7 @@ def test_scores_of_heads_are_summed_wherever_the_highest_is():
 
 
 def test_arcs_of_a_very_long_sentence_have_numbers_of_64_bits(model, monkeypatch):
-    heads = model.biaffine_scorer()
+    heads = model.frozen().head_scorer
     n = 46_342  # whose square 32 bits do not hold
     monkeypatch.setattr(frozen_biaffine, "_log_sums", lambda *arguments: arguments[-1].fill(0))
     vectors, offsets = np.random.default_rng(0).normal(size=(n + 1, 6)).astype(np.float32), np.array([0, n + 1])
@@ -129,7 +129,7 @@ def test_arcs_of_a_very_long_sentence_have_numbers_of_64_bits(model, monkeypatch
 
 
 def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
-    heads = model.biaffine_scorer()
+    heads = model.frozen().head_scorer
     rng = np.random.default_rng(0)
     vectors, offsets = rng.normal(size=(31, 6)).astype(np.float32), np.array([0, 31])
     arcs = np.tile(np.arange(1, 31), 4), rng.integers(31, size=120), rng.integers(3, size=120)

@@ -13,8 +13,7 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.batched import search_batched
 from parser.decoding.beam.signature import SignatureItems
 from parser.decoding.beam.signature_beam import SignatureBeamParser, best_outputs, ways_of
-from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import (
     Space,
@@ -29,6 +28,7 @@ from tests.decoding.computations import (
 from tests.decoding.slow_merging import Item, MergingSearch, best_trees, final_items
 from tests.jit import COMPILED
 from tests.random_models import random_static_model
+from tests.searches import beam_parser_of, parser_of
 from tests.toy import assert_same_trees, drawn_sentences, flat_sentences, settings
 
 SMALL = ["s0:form", "s1:form", "b0:form"]
@@ -103,7 +103,7 @@ def sentences():
     return drawn_sentences(6, *((12, 12) if COMPILED else (4, 6)))
 
 
-def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
+def compiled(model: TrainedModel, beam: Beam, threads: int = 1) -> SignatureBeamParser:
     parser = beam_parser_of(model, beam, threads)
     assert isinstance(parser, SignatureBeamParser)
     return parser
@@ -128,7 +128,7 @@ def _as_lists(tree) -> tuple[list[int], list[int]]:
     return tree.heads.tolist(), tree.relations.tolist()
 
 
-def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
+def check_equal(model: TrainedModel, sentences, beam: Beam, single_root: bool) -> None:
     """The same best trees, and items that stand for as many computations."""
     encoded = model.vocabularies.encode(sentences)
     fast, slow = compiled(model, beam), final_items(model, beam, encoded, single_root)
@@ -249,6 +249,6 @@ def test_scores_that_are_no_numbers_make_the_trees_of_the_other_beams(sentences,
 
 def test_other_systems_do_not_merge_by_signature(sentences):
     model = random_static_model(sentences, {"form": 5})
-    other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
+    other = TrainedModel.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
     with pytest.raises(BeamError, match=r"only with system=arc_standard.*merge=configuration"):
         beam_parser_of(other, Beam(4, Merge.SIGNATURE))

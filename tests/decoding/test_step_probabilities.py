@@ -14,14 +14,14 @@ from parser.decoding import given_arcs as module
 from parser.decoding.given_arcs import steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities, parse_batched
 from parser.decoding.parse_options import ParseOptions
-from parser.decoding.parsers import parser_with_beam
 from parser.decoding.predictor import Predictor
 from parser.inference.calibration import Calibration, expected_calibration_error
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
 from tests.random_models import with_random_weights
+from tests.searches import parser_with_beam
 from tests.toy import assert_same_trees, flat_sentences
 
 
@@ -51,7 +51,7 @@ def test_they_are_those_of_each_step(kind, single_root):
     model = small_model(kind)
     encoded = model.vocabularies.encode(flat_sentences([1, 2, 5, 3], seed=1))
     probabilities = StepProbabilities.allocate(encoded)
-    parser = BatchedParser(model.weights(), model.system, model.table)
+    parser = BatchedParser(model.frozen().weights, model.system, model.table)
     parses = parser.parse(encoded, single_root=single_root, probabilities=probabilities)
     plain = parse_batched(encoded, model.system, model.table, model.scorer(encoded), single_root=single_root)
     np.testing.assert_array_equal(parses.heads, plain.heads)
@@ -72,7 +72,7 @@ def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, o
     like = small_model("static")
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
     torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
-    model = with_random_weights(Model.new(like.vocabularies, like.relations, slots, like.spec, system, options), std=1.0)
+    model = with_random_weights(TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, system, options), std=1.0)
     rng = random.Random(1)
     # Of words that the model knows apart, so that it shifts before some, and attaches others at once.
     sentences = [
@@ -80,7 +80,7 @@ def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, o
         for n, one in enumerate(flat_sentences(range(2, 14)), 2)
     ]
     encoded = model.vocabularies.encode(sentences)
-    parser = BatchedParser(model.weights(), model.system, model.table)
+    parser = BatchedParser(model.frozen().weights, model.system, model.table)
     expected, found = StepProbabilities.allocate(encoded), StepProbabilities.allocate(encoded)
     parses = parser.parse(encoded, single_root=single_root, probabilities=expected)
     kept = steps_keeping(parses, model.system, single_root)
@@ -102,7 +102,7 @@ def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge)
     found = Predictor(model, ParseOptions(beam=beam), steps=True).predict(encoded)
     parses, probabilities = found.parses, found.steps
     np.testing.assert_array_equal(parses.heads, parser_with_beam(model, beam).parse(encoded).heads)
-    parser, again = BatchedParser(model.weights(), model.system, model.table), StepProbabilities.allocate(encoded)
+    parser, again = BatchedParser(model.frozen().weights, model.system, model.table), StepProbabilities.allocate(encoded)
     kept = steps_keeping(parses, model.system, True)
     made_again = parser.parse(encoded, probabilities=again, restriction_of=kept)
     np.testing.assert_array_equal(made_again.heads, parses.heads)

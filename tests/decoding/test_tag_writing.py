@@ -14,7 +14,7 @@ from parser.data.tag_sets import TagSets
 from parser.decoding.parse_options import NoTagsError, OnError, ParseOptions, TagUse
 from parser.decoding.predictor import Predictor
 from parser.inference.encoder import FrozenEncoder
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks import bilstm
 from parser.serving.service import Service
 from tests import parsed_files
@@ -36,7 +36,7 @@ SENTENCES = [
 TEXT = b"".join(lines + b"\n" for lines in SENTENCES)
 
 
-def parsed(use: TagUse, content: bytes = TEXT, model: Model | None = None, **options) -> list[list[str]]:
+def parsed(use: TagUse, content: bytes = TEXT, model: TrainedModel | None = None, **options) -> list[list[str]]:
     written = parsed_files.parsed(model or random_text_model(), content, tags=use, allow_missing_columns=True, **options)
     return [text.split("\t") for text in written.decode().splitlines()]
 
@@ -91,13 +91,13 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
 
     monkeypatch.setattr(bilstm, "FrozenEncoder", Counted)
     model, tagging = random_text_model(), ParseOptions(tags=TagUse.OVERWRITE)
-    makers = lambda: Predictor(model, tagging).prepare(), lambda: Parser(model), lambda: Service(model, "name"), model.weights
+    makers = lambda: Predictor(model, tagging).prepare(), lambda: Parser(model), lambda: Service(model, "name"), model.frozen
     for number, make in enumerate(makers, 1):  # anew, as the model may have changed by then
         made_by_it = make()
         assert len(made) == number
     frozen = model.frozen()
-    assert frozen.weights() is frozen.frozen().weights() is not made_by_it
-    assert model.weights() is not model.weights()
+    assert frozen.weights is frozen.frozen().weights is not made_by_it.weights
+    assert model.frozen().weights is not model.frozen().weights
 
 
 @pytest.mark.parametrize("share", [1, 4, 4_000])
@@ -190,7 +190,7 @@ def test_tags_and_a_lexicon_are_refused_where_no_tags_or_lemmas_are_predicted():
                 parsed(use, BARE, model, lexicon=LemmaLexicon({}))
 
 
-def fitting_model() -> Model:
+def fitting_model() -> TrainedModel:
     """A model of lemmas whose training had no X with features, and no Y without."""
     model = random_lemma_model()
     model.vocabularies._tag_sets = TagSets(["upos", "feats"], [(0, 0), (1, 1), (1, 2)])
@@ -235,4 +235,4 @@ def test_tags_that_training_never_saw_and_those_that_are_all_given_or_overwritte
 def test_a_folder_keeps_the_sets_of_tags(tmp_path):
     model = fitting_model()
     model.save(tmp_path)
-    assert parsed(TagUse.FILL, conllu("X", "_"), Model.load(tmp_path)) == parsed(TagUse.FILL, conllu("X", "_"), model)
+    assert parsed(TagUse.FILL, conllu("X", "_"), TrainedModel.load(tmp_path)) == parsed(TagUse.FILL, conllu("X", "_"), model)

@@ -14,7 +14,7 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor, load_model
 from parser.library import Parser
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.training.fitting.trainer import Trainer
 from parser.training.run import train
 from tests.device.fake_device import NAME, fake_device, running_ahead
@@ -66,8 +66,8 @@ def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
     check_run(treebank, tmp_path, *TEXT, "encoder.lemmas=null", *FEW, *pretrained, f"pretrained.tune={tune}")
     with fake_device():
         model = load_model(tmp_path / "whole", ParseOptions(device=NAME))
-        assert isinstance(model, Model)
-        read_by = model.readers()["pretrained"]
+        assert isinstance(model, TrainedModel)
+        read_by = model.readers["pretrained"]
         assert read_by is not None
         assert read_by.transformer.device.type == NAME
 
@@ -88,7 +88,7 @@ def check_run(treebank: Path, tmp_path: Path, *overrides: str) -> None:
     expected = Predictor(on_cpu).predict(encoded).parses
     with fake_device():
         model = load_model(tmp_path / "whole", ParseOptions(device=NAME))
-        assert isinstance(model, Model)
+        assert isinstance(model, TrainedModel)
         assert model.classifier.output.weight.device.type == NAME
         found = Predictor(model).predict(encoded).parses
     assert_same_trees(found, expected)
@@ -116,14 +116,14 @@ def test_a_teacher_is_asked_on_the_device(treebank, tmp_path):
 def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
     train(run(treebank, *TEXT, *FEW), tmp_path)
     sentences = read_treebank(treebank).sentences
-    on_cpu = Model.load(tmp_path, int8=False)
+    on_cpu = TrainedModel.load(tmp_path, int8=False)
     encoded = on_cpu.vocabularies.encode(sentences)
     every = [one.forms for one in sentences]
     options = ParseOptions(tags=predicted_tags(on_cpu))
     expected = Predictor(on_cpu, options).tag(encoded, every)[1].values
     trees = Parser(on_cpu).parse(every[:4])
     with fake_device():
-        model = Model.load(tmp_path, NAME)
+        model = TrainedModel.load(tmp_path, NAME)
         found = Predictor(model, options).tag(encoded, every)[1].values
         others = Parser(model).parse(every[:4])
     np.testing.assert_equal(found, expected)

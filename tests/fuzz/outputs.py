@@ -9,12 +9,12 @@ import torch
 
 from parser.beam_settings import Beam, Merge
 from parser.conllu.checks import check_tree
-from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.evaluation.scores import nonprojective_edges
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.transitions import system_class
 from parser.transitions.features import at_candidates, slots_of
 from tests.forgery import small_model
+from tests.searches import beam_parser_of, parser_of
 from tests.toy import sentence
 
 # Transition systems, and encoders over arc-standard.
@@ -45,7 +45,7 @@ def fuzz_output(rng: Random, folder: Path) -> None:
                 _check(model, tree.heads, tree.relations, single_root)
 
 
-def _check(model: Model, heads: np.ndarray, relations: np.ndarray, single_root: bool) -> None:
+def _check(model: TrainedModel, heads: np.ndarray, relations: np.ndarray, single_root: bool) -> None:
     check_tree(heads.tolist(), several_roots=not single_root)
     if single_root:  # else any relation will do at any place
         assert ((heads == 0) == (relations == model.relations.symbols.index("root"))).all()
@@ -53,7 +53,7 @@ def _check(model: Model, heads: np.ndarray, relations: np.ndarray, single_root: 
     assert not model.system.projective or not nonprojective_edges(heads.tolist())
 
 
-def make_hostile(model: Model, rng: Random) -> None:
+def make_hostile(model: TrainedModel, rng: Random) -> None:
     generator = torch.Generator().manual_seed(rng.randrange(2**31))
     with torch.no_grad():
         for parameter in model.classifier.parameters():
@@ -66,7 +66,7 @@ def make_hostile(model: Model, rng: Random) -> None:
                 parameter[torch.rand(parameter.shape, generator=generator) < 0.1] = rng.choice(_CONSTANTS)
 
 
-def _merges(model: Model) -> list[Merge]:
+def _merges(model: TrainedModel) -> list[Merge]:
     return [*Merge] if model.system.name == "arc_standard" else [Merge.NONE, Merge.CONFIGURATION]
 
 
@@ -82,11 +82,11 @@ def compile_kernels() -> None:
 
 
 @cache
-def hostile_model(name: str) -> Model:
+def hostile_model(name: str) -> TrainedModel:
     """One of MODELS, whose weights the cases change."""
     if name in _OF_FORGERY:
         return small_model(_OF_FORGERY[name])
     like, options = small_model("static"), ARC_EAGER.get(name)
     system = system_class(name.split()[0])
     slots = slots_of(at_candidates({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
-    return Model.new(like.vocabularies, like.relations, slots, like.spec, system.name, options)
+    return TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, system.name, options)

@@ -20,8 +20,9 @@ from parser.conllu.stream import read_raw_sentences
 from parser.data.treebank import TreebankError, read_treebank
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import OnError
-from parser.decoding.parsers import parse
-from parser.model.model import Model, ModelError
+from parser.decoding.search import parse
+from parser.model.model import FrozenModel
+from parser.model_folder import ModelError
 from tests.forgery import KINDS
 from tests.fuzz import files, outputs, readers, runs
 from tests.fuzz.mutations import mutate_bytes, mutate_model
@@ -130,7 +131,7 @@ def fuzz_model(rng: Random, folder: Path) -> None:
     shutil.copytree(_saved(rng.choice(KINDS), folder), model_folder)
     mutate_model(model_folder, rng)
     try:
-        model = Model.load(model_folder)
+        model = FrozenModel.load(model_folder)
     except ModelError as error:
         assert str(error).startswith(str(model_folder))
         assert len(str(error)) < 1000

@@ -14,18 +14,18 @@ from torch import nn
 from parser import batch_sizes
 from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.greedy.batched import BatchedParser, parse_batched
-from parser.decoding.parsers import parser_of
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.lstm import FrozenLSTM, tanh
 from parser.kernels.tiles import ROWS
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from tests.forgery import small_model
 from tests.random_models import random_bilstm_model, random_lemma_model, random_text_model
+from tests.searches import parser_of
 from tests.toy import assert_same_trees
 
 
-def models(sentences) -> list[Model]:
+def models(sentences) -> list[TrainedModel]:
     """Without and with characters and tags, with tags that are not read, and with lemmas."""
     return [random_bilstm_model(sentences), random_text_model(), small_model("text", tag_size=0), random_lemma_model()]
 
@@ -43,7 +43,7 @@ def test_vectors_and_tags_are_those_of_the_encoder(sentences, monkeypatch, toget
         vectors, tags, _ = tokens.frozen().encode_with_tags(encoded)
         torch.testing.assert_close(torch.from_numpy(vectors), tokens.encoded(encoded), rtol=1e-4, atol=1e-5)
         np.testing.assert_array_equal(vectors, tokens.frozen().encode(encoded))
-        assert model.weights().vectors_in(encoded)["token"].shape == (3 + len(vectors), vectors.shape[1])
+        assert model.frozen().weights.vectors_in(encoded)["token"].shape == (3 + len(vectors), vectors.shape[1])
         assert list(tags) == columns
         np.testing.assert_equal(tags, tokens.tags_and_rules(encoded)[0])
 
@@ -201,7 +201,7 @@ def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, m
     for model in models(sentences):
         model.int8 = int8
         encoded = model.vocabularies.encode(sentences)
-        expected = BatchedParser(model.weights(), model.system, model.table).parse(encoded)
+        expected = BatchedParser(model.frozen().weights, model.system, model.table).parse(encoded)
         if not int8:
             assert_same_trees(parse_batched(encoded, model.system, model.table, model.scorer(encoded)), expected)
         for together in (15, 10_000):

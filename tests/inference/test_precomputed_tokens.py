@@ -26,7 +26,7 @@ def model():
 
 def signature_activations(model, **bounds) -> SignatureActivations:
     return SignatureActivations(
-        SlotPrecomputation(model.weights(), model.table), model.table, model.system.n_relations, **bounds
+        SlotPrecomputation(model.frozen().weights, model.table), model.table, model.system.n_relations, **bounds
     )
 
 
@@ -183,7 +183,7 @@ ALL_SLOTS = STATIC_SLOTS | {"feats_pairs": ["s0", "b0", "s1"]}
 @pytest.mark.parametrize("signatures", [0, 1, 40, 512])
 def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, signatures):
     model = random_static_model(flat_sentences([9] * 20), embeddings, slots=ALL_SLOTS)
-    maker, numbers = SlotPrecomputation(model.weights(), model.table), np.random.default_rng(signatures)
+    maker, numbers = SlotPrecomputation(model.frozen().weights, model.table), np.random.default_rng(signatures)
     columns = model.table.columns
     positions = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
     absent = numbers.normal(size=(len(positions), 37)).astype(np.float32)

@@ -10,7 +10,6 @@ import oracles
 from parser.beam_settings import Beam, Scores
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
@@ -22,6 +21,7 @@ from tests.decoding.computations import check_trees
 from tests.gold_data import RELATIONS, encoded
 from tests.linear import reference
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
+from tests.searches import beam_parser_of, parser_of
 from tests.toy import assert_same_trees, sentence
 
 # Models of before may have them.

@@ -13,7 +13,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, vocabulary_for
 from parser.inference.precomputed import Scorer, precomputed_scorer
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import ContextualScorer, batch_scorer
@@ -55,7 +55,7 @@ def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths,
             start += length
 
 
-def check_scores(model: Model, encoded: Sentences, numbers: np.ndarray, *fast: Scorer) -> np.ndarray:
+def check_scores(model: TrainedModel, encoded: Sentences, numbers: np.ndarray, *fast: Scorer) -> np.ndarray:
     """Along greedy computations of some sentences, fast ways to score give the scores of the classifier.
 
     Returns:
@@ -82,7 +82,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
     def by_value(features: np.ndarray) -> np.ndarray:
         return model.classifier.scores_by_value(torch.from_numpy(features), vectors).numpy()
 
-    precomputed = precomputed_scorer(model.weights(), model.table, encoded)
+    precomputed = precomputed_scorer(model.frozen().weights, model.table, encoded)
     read = check_scores(model, encoded, np.arange(len(sentences)), by_value, precomputed)
     assert len(read) == 2 * encoded.lengths.sum()
     assert (read == ABSENT).any()
@@ -91,7 +91,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
 def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier(sentences):
     model = random_bilstm_model(sentences)
     encoded = model.vocabularies.encode(sentences)
-    some = ContextualScorer(partial(batch_scorer, model.weights(), model.table), model.table, encoded)
+    some = ContextualScorer(partial(batch_scorer, model.frozen().weights, model.table), model.table, encoded)
     for numbers in (np.array([7, 3, 11]), np.array([3, 19])):
         some.begin(numbers)
         check_scores(model, encoded, numbers, some)

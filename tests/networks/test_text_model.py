@@ -17,7 +17,7 @@ from parser.data.lemmas import affixes
 from parser.data.parts.characters import Characters
 from parser.data.parts.pretrained import PretrainedError, PretrainedTokenizer
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, tag_vocabulary
-from parser.decoding.parsers import parse
+from parser.decoding.search import parse
 from parser.network_spec import BiaffineSpec, CharacterSpec, LemmaSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.layers import Grid

@@ -20,7 +20,7 @@ from parser.decoding.parse_options import TagUse
 from parser.drawing.html import confusion_table, table
 from parser.evaluation.comparison import compare
 from parser.evaluation.scores import NAMES, evaluate_files
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import ClassifierSpec
 from parser.reports.run_report import Parsed, _histogram, gold_file, report
 from parser.transitions.features import slots_of
@@ -35,7 +35,7 @@ def run_folder(folder: Path, gold: Path, seed: int) -> Path:
     tags = Vocabularies({"upos": Vocabulary(["ADJ", "DET", "NOUN", "PUNCT", "VERB"])})
     relations = Vocabulary(["det", "nsubj", "obj", "punct", "root"])
     slots = slots_of({"upos": ["s0", "s1", "b0"]})
-    Model.new(tags, relations, slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {})).save(folder / "model")
+    TrainedModel.new(tags, relations, slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {})).save(folder / "model")
     (folder / "metrics.json").write_text(json.dumps({"treebank": "toy", "seed": seed}))
     (folder / "run.json").write_text(
         json.dumps({"settings": {"seed": seed, "treebank": {"test": str(gold), "dev": None}}, "files": {}})
@@ -107,7 +107,7 @@ def test_what_a_model_predicts_is_scored(runs, tmp_path):
     gold = write_conllu(tmp_path / "annotated.conllu", [annotated(one) for one in read_treebank(bare)])
     small_model("lemmas").save(tmp_path / "text")
     source, target = BytesIO(gold.read_bytes()), BytesIO()
-    parse_file(Model.load(tmp_path / "text"), source, target, tags=TagUse.OVERWRITE, allow_missing_columns=True)
+    parse_file(TrainedModel.load(tmp_path / "text"), source, target, tags=TagUse.OVERWRITE, allow_missing_columns=True)
     (tmp_path / "parsed.conllu").write_bytes(target.getvalue())
     scores = evaluate_files(gold, tmp_path / "parsed.conllu")
     assert report([one], gold).count("Lemmas") == 0

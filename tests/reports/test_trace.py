@@ -11,9 +11,9 @@ from parser import Parser, transitions
 from parser.commands import trace as command
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.parsers import parse
+from parser.decoding.search import parse
 from parser.inference.calibration import Calibration
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import ClassifierSpec
 from parser.reports import trace
 from parser.reports.trace import (
@@ -36,15 +36,15 @@ from tests.toy import sentence, write_conllu
 RELATIONS = ["det", "nsubj", "obj", "punct", "root"]
 
 
-def new_model() -> Model:
+def new_model() -> TrainedModel:
     torch.manual_seed(1)
     slots = slots_of({"upos": ["s0", "s1", "b0"], "deprel": ["s0.l1"]})
     tags = Vocabularies({"upos": Vocabulary(["ADJ", "DET", "NOUN", "PUNCT", "VERB"])})
-    return Model.new(tags, Vocabulary(RELATIONS), slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {}))
+    return TrainedModel.new(tags, Vocabulary(RELATIONS), slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {}))
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> TrainedModel:
     return new_model()
 
 

@@ -10,7 +10,7 @@ import pytest
 import oracles
 from oracles import Trees
 from parser.data.treebank import read_treebank
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.training.run import train
 from parser.transitions.decisions import best
 from scripts.benchmarks import oracles as benchmark
@@ -65,7 +65,7 @@ def trained(tmp_path_factory):
 
 def test_explorations_follow_the_predictions_one_by_one(trained):
     path, folder = trained
-    model, sentences = Model.load(folder), read_treebank(path).sentences
+    model, sentences = TrainedModel.load(folder), read_treebank(path).sentences
     found = explorations(model, sentences)
     for number in (0, 5):
         encoded = model.vocabularies.encode([sentences[number]])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parser.beam_settings import Beam
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from scripts.benchmarks import parsing, ratios, spacy_parser
 from scripts.benchmarks.parsing import udpipe_parser
 from scripts.benchmarks.ratios import Time
@@ -56,7 +56,7 @@ def test_the_parts_of_a_word_add_up_to_the_whole_and_beams_are_compared_with_gre
 def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
     """The slow way, too: what the fast one does not take."""
     folder, file = model_and_file
-    model = Model.load(folder)
+    model = TrainedModel.load(folder)
     parsing.read(model, file.read_bytes())
     monkeypatch.setattr(parsing, "find_words", lambda chunk: None)
     parsing.read(model, file.read_bytes())

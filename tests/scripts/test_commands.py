@@ -16,7 +16,7 @@ from parser.data.attributes import ATTRIBUTES
 from parser.data.treebank import TreebankError, read_treebank
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import FileCounts
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from tests.forgery import small_linear_model, small_model
 from tests.random_models import random_text_model, with_random_weights
 from tests.toy import ROOT, SAMPLE, write_conllu
@@ -395,7 +395,7 @@ def test_words_that_training_never_saw_are_told_in_plain_words():
     assert "never seen in training" in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 
-def small_static_model() -> Model:
+def small_static_model() -> TrainedModel:
     return with_random_weights(small_model("static"))
 
 

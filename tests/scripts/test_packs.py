@@ -26,7 +26,7 @@ from parser.commands import get, pack
 from parser.inference.weights import rounded
 from parser.model import packs as model_packs
 from parser.model.loading import load
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import (
     CARD,
     INDEX,
@@ -244,7 +244,7 @@ def test_a_pack_that_is_there_or_gone_is_made_again(packs, pack_again):
 
 
 def test_weights_stay_in_32_bits_where_trees_would_differ(run, tmp_path, monkeypatch, capsys):
-    model = Model.load(run)
+    model = TrainedModel.load(run)
     with torch.no_grad():
         for parameter in model.classifier.parameters():
             parameter.mul_(1e-9)  # nothing, in 16 bits

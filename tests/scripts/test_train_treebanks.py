@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from parser.commands.train_treebanks import main, table
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from tests import forked
 from tests.toy import NO_VECTORS, TINY, sentence, write_conllu
 
@@ -62,7 +62,7 @@ def test_several_treebanks_make_one_model_besides(tmp_path, capsys, made):
     ]
     assert rows[4][1:3] == ["24", "72"]
     assert [row[-2] == "-" for row in rows[4:]] == [False, True, True]  # one of them has no dev part
-    assert Model.load(tmp_path / "runs" / "UD_A-a+UD_B").vocabularies.treebanks == ["UD_A-a", "UD_B"]
+    assert TrainedModel.load(tmp_path / "runs" / "UD_A-a+UD_B").vocabularies.treebanks == ["UD_A-a", "UD_B"]
 
 
 @pytest.mark.parametrize(

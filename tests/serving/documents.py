@@ -3,7 +3,7 @@
 import random
 
 from parser.decoding.parse_options import TagUse
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.serving.service import Request
 from tests import parsed_files
 from tests.forgery import small_model
@@ -18,7 +18,7 @@ EXAMPLE = (
 )
 
 
-def model_of_kind(kind: str = "plain") -> Model:
+def model_of_kind(kind: str = "plain") -> TrainedModel:
     """A small model with weights of the size of trained ones."""
     return with_random_weights(small_model(kind))
 
@@ -35,7 +35,7 @@ def document(seed: int, sentences: int = 3) -> str:
     return text
 
 
-def parsed(model: Model, text: str, tags: TagUse = TagUse.KEEP) -> str:
+def parsed(model: TrainedModel, text: str, tags: TagUse = TagUse.KEEP) -> str:
     """What parse.py writes."""
     return parsed_files.parsed(model, text.encode(), allow_missing_columns=True, tags=tags).decode()
 

@@ -20,7 +20,7 @@ from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import Predictor
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.text import local_engine, ray_engine
 from parser.text.local_engine import parse_shards
 from parser.text.shards import NOTE, REFUSALS, BulkError, Outcome, Refusals, Shard, claim, has_changed, shards_of, to_parse
@@ -131,7 +131,7 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
     status, said = many("**/*.conllu*", "--allow-missing-columns")
     assert status == 1
     assert "in/bad.conllu, line 1" in said
-    predictor = Predictor(Model.load(folders / "model"), MISSING)
+    predictor = Predictor(TrainedModel.load(folders / "model"), MISSING)
     for name in ("a.conllu", "deep/b.conllu.gz", "deep/c.conllu"):
         read = gzip.decompress if name.endswith(".gz") else bytes
         target = io.BytesIO()

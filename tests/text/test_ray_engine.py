@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parser.decoding.parse_options import ParseOptions
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.text.shards import Shard, to_parse
 from tests.forgery import small_model
 from tests.parsed_files import parse_file
@@ -40,7 +40,7 @@ def test_the_files_are_those_of_parse_file(tmp_path, monkeypatch, capsys):
     command = ["model", "in/*.conllu", "-o", "out", "--workers", "2", "--engine", "ray", "--allow-missing-columns"]
     assert run_command(monkeypatch, *command) == 1
     assert "in/bad.conllu, line 1" in capsys.readouterr().err
-    model = Model.load(tmp_path / "model")
+    model = TrainedModel.load(tmp_path / "model")
     for name in "abc":
         target = io.BytesIO()
         parse_file(model, io.BytesIO((tmp_path / "in" / f"{name}.conllu").read_bytes()), target, allow_missing_columns=True)

@@ -17,7 +17,7 @@ from parser import InputError, Parser
 from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
 from parser.decoding.parse_options import ParseOptions, SentenceEnds
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, ModelError
 from parser.serving.service import Request, Service
 from parser.text import blocks as blocks_module
@@ -494,8 +494,8 @@ def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(folde
 
 def test_a_service_reads_text(folder, by_command):
     of_parse = by_command(folder, TEXT)
-    assert Model.load(folder)._description() == random_text_model()._description()
-    service = Service(Model.load(folder), "hu", tokenizer=TextPipeline.of_model(folder))
+    assert TrainedModel.load(folder).described() == random_text_model().described()
+    service = Service(TrainedModel.load(folder), "hu", tokenizer=TextPipeline.of_model(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
     everything, split = service.answers([Request.of({"data": TEXT, **steps}), Request.of({"data": TEXT, "tokenizer": ""})])
     assert everything == of_parse

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.training.fitting.beam_objective import BeamTraining
 from tests.brute_force import StepScores
 from tests.decoding.computations import read_slots
@@ -39,7 +39,9 @@ class SlowBeam:
         vectors: what slots read; see Classifier.forward().
     """
 
-    def __init__(self, model: Model, values, heads: list[int], relations: list[int], merging: bool, vectors=None) -> None:
+    def __init__(
+        self, model: TrainedModel, values, heads: list[int], relations: list[int], merging: bool, vectors=None
+    ) -> None:
         self.model, self.values, self.heads, self.relations, self.merging = model, values, heads, relations, merging
         self.vectors = vectors
         self._attainable = StepScores(heads, "any")

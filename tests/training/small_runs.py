@@ -7,13 +7,13 @@ import pytest
 
 from parser.beam_settings import Beam
 from parser.data.treebank import read_treebank
-from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.loading import load
 from parser.settings.plan import Plan
 from parser.training import run_folder
 from parser.training.observers import Observer
 from parser.training.run import train
+from tests.searches import parser_with_beam
 from tests.toy import planned
 
 SMALL = [

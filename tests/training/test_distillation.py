@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import oracles
 from parser.data.treebank import read_treebank
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import ModelError
 from parser.network_spec import Embedding
 from parser.settings import SettingsError
@@ -81,7 +81,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
 
     And what is said does not depend on whether a teacher reads the sentences once or batch by batch.
     """
-    models = [Model.load(folder, int8=False) for folder in teachers[: 1 + several]]
+    models = [TrainedModel.load(folder, int8=False) for folder in teachers[: 1 + several]]
     model, sentences = models[0], read_treebank(treebank).sentences
     by_teacher = [one.vocabularies.encode(sentences) for one in models]
     encoded = by_teacher[0]
@@ -134,8 +134,8 @@ def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teachers
 def test_a_teacher_that_does_not_fit_is_refused(treebank, teachers, tmp_path):
     other = tmp_path / "other.conllu"
     other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
-    mlp = Model.load(teachers[0])
-    mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
+    mlp = TrainedModel.load(teachers[0])
+    mlp = TrainedModel.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
     mlp.save(tmp_path / "mlp")
     for file, teacher, overrides, error, said in (
         (treebank, teachers[0], ["system=swap", "column=null"], SettingsError, "swap"),
@@ -150,11 +150,11 @@ def test_a_teacher_that_does_not_fit_is_refused(treebank, teachers, tmp_path):
 
 def test_the_relations_of_a_run_have_the_numbers_of_its_teachers(treebank, teachers, tmp_path):
     """There are more sentences with the last of its relations than with any other."""
-    relations = Model.load(teachers[0]).relations.symbols
+    relations = TrainedModel.load(teachers[0]).relations.symbols
     sentences = treebank.read_text().strip("\n").split("\n\n")
     with_last = next(one for one in sentences if f"\t{relations[-1]}\t" in one)
     more = tmp_path / "more.conllu"
     more.write_text("\n\n".join([*sentences, *[with_last] * 200]) + "\n\n")
     for name, taught in (("alone", []), ("taught", [f"distillation.teacher={teachers[0]}"])):
         train(run(treebank, *STUDENT, "second_pass.epochs=1", f"treebank.train=[{treebank},{more}]", *taught), tmp_path / name)
-        assert (Model.load(tmp_path / name).relations.symbols == relations) is (name == "taught")
+        assert (TrainedModel.load(tmp_path / name).relations.symbols == relations) is (name == "taught")

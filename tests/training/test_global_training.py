@@ -5,7 +5,7 @@ import json
 from parser.beam_settings import Beam, Scores
 from parser.linear.model import LinearModel
 from parser.model.loading import load
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.training.observers import SearchEnd
 from parser.training.run import train
 from tests.training.small_runs import BILSTM, GLOBAL, Heard, check_measured, check_resumes, files_of, run
@@ -17,7 +17,7 @@ def test_a_local_beam_measures_and_is_remembered(treebank, finished):
     (plain, greedy), (folder, metrics) = finished(), finished("beam=local", "beam.size=3")
     assert (greedy["beam"], metrics["beam"]) == ("none", "local")
     assert metrics["after_first_pass"] == greedy["after_first_pass"]
-    assert Model.load(folder).beam == Beam(3)
+    assert TrainedModel.load(folder).beam == Beam(3)
     check_measured(treebank, folder, metrics["dev"], Beam(3))
     written, others = files_of(folder), files_of(plain)
     settings, greedily = (json.loads(files.pop("settings.json")) for files in (written, others))
@@ -50,7 +50,7 @@ def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treeban
     assert metrics["dev"]["las"] > max(local["dev"]["las"], metrics["after_second_pass"]["dev"]["las"]) + 5
     assert [search.epoch for search in heard.of(SearchEnd)] == [*range(8)]
     assert all(0 < search.report.updated_percent <= 100 for search in heard.of(SearchEnd))
-    assert Model.load(tmp_path).beam == Beam(4, scores=Scores.GLOBAL)
+    assert TrainedModel.load(tmp_path).beam == Beam(4, scores=Scores.GLOBAL)
     check_measured(treebank, tmp_path, metrics["dev"], Beam(4, scores=Scores.GLOBAL))
 
 
@@ -58,7 +58,7 @@ def test_with_an_encoder_the_third_pass_remembers_the_beam(treebank, finished):
     folder, metrics = finished(*BILSTM, *GLOBAL, "beam.training.learning_rate=0.005")
     assert metrics["beam"] == "global"
     assert metrics["dev"] != metrics["after_second_pass"]["dev"]
-    assert Model.load(folder).beam == Beam(4, scores=Scores.GLOBAL)
+    assert TrainedModel.load(folder).beam == Beam(4, scores=Scores.GLOBAL)
     check_measured(treebank, folder, metrics["dev"], Beam(4, scores=Scores.GLOBAL))
 
 

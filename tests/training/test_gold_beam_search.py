@@ -12,7 +12,7 @@ from oracles import UNKNOWN_HEAD, Trees
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import NO_NODE
 from parser.data.vocabulary import Vocabulary
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.networks.bilstm import BiLSTM
 from parser.settings.plan import OptimizerPlan, Span
@@ -46,7 +46,7 @@ def random_sentences(seed: int, count: int, longest: int):
     return [sentence(random_tree(rng, rng.randint(1, longest)), rng) for _ in range(count)]
 
 
-def objective_of(model: Model, data: TrainingSentences, training: BeamTraining) -> BeamObjective:
+def objective_of(model: TrainedModel, data: TrainingSentences, training: BeamTraining) -> BeamObjective:
     classifier = model.classifier
     contextual = classifier.tokens.contextual
     reader = BatchEncoder(classifier, data) if contextual else BatchReader(data.sentences, None)
@@ -57,7 +57,7 @@ def training_with(size: int, gold_size: int, merge: str = "configuration") -> Be
     return BeamTraining(Beam(size, Merge(merge), Scores.GLOBAL), gold_size)
 
 
-def slow_losses(model: Model, data: TrainingSentences, training: BeamTraining):
+def slow_losses(model: TrainedModel, data: TrainingSentences, training: BeamTraining):
     """Of each sentence: step, loss, and whether the beam lost all that is gold."""
     tokens = model.classifier.tokens
     for s in range(len(data)):
@@ -82,23 +82,25 @@ def surrogate_of_single_items(losses: np.ndarray) -> float:
     return float(((1 - np.exp(-lost)) * np.log(np.expm1(lost))).sum())
 
 
-def model_of_embeddings(seed: int, count: int, longest: int, activation: str = "tanh") -> tuple[Model, TrainingSentences]:
+def model_of_embeddings(
+    seed: int, count: int, longest: int, activation: str = "tanh"
+) -> tuple[TrainedModel, TrainingSentences]:
     sentences = random_sentences(seed, count, longest)
     torch.manual_seed(seed)
     spec = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
     words = vocabularies_of(sentences, "form", "upos")
-    model = with_random_weights(Model.new(words, Vocabulary(["root", "obj"]), slots_of(STATIC_SLOTS), spec))
+    model = with_random_weights(TrainedModel.new(words, Vocabulary(["root", "obj"]), slots_of(STATIC_SLOTS), spec))
     return model, gold_data(sentences, model.vocabularies, model.relations)
 
 
-def model_with_encoder(seed: int, count: int = 3, longest: int = 5) -> tuple[Model, TrainingSentences]:
+def model_with_encoder(seed: int, count: int = 3, longest: int = 5) -> tuple[TrainedModel, TrainingSentences]:
     sentences = random_sentences(seed, count, longest if COMPILED else 3)
     slots = {"token": ["s0", "s1", "b0", "s0.l1"], "deprel": ["s0.l1", "s1.r1"]}
     model = small_bilstm_model(sentences, slots, "arc_standard")
     return model, gold_data(sentences, model.vocabularies, model.relations)
 
 
-def gradients(model: Model, loss: torch.Tensor) -> dict[str, np.ndarray]:
+def gradients(model: TrainedModel, loss: torch.Tensor) -> dict[str, np.ndarray]:
     model.classifier.zero_grad()
     loss.backward()
     return {name: p.grad.numpy().copy() for name, p in model.classifier.named_parameters() if p.grad is not None}

@@ -17,7 +17,7 @@ from parser.data.sentences import NO_NODE
 from parser.evaluation import evaluate_files
 from parser.lattices import Lattice, conllu, text_of
 from parser.lattices.gold_paths import GoldPath, gold_path
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.settings.plan import Plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.lattices import Choices
@@ -38,7 +38,7 @@ def star(lattice: Lattice, rng: random.Random) -> RawSentence:
     return sentence
 
 
-def replayed(model: Model, path: GoldPath, lookahead: int) -> list[tuple[tuple[int, ...], ...]]:
+def replayed(model: TrainedModel, path: GoldPath, lookahead: int) -> list[tuple[tuple[int, ...], ...]]:
     """The feature rows of every choice among several arcs, the gold one first, along the gold computation of a star."""
     lattice, arcs = path.lattice, [int(arc) + 1 for arc in path.arcs]
     values = model.vocabularies.encode([lattice]).values
@@ -128,7 +128,7 @@ def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch
     """With the beam that it was measured with, whichever setting that was."""
     metrics = train(run(parts, "recipe=accurate", *beam), tmp_path / "run")
     assert {"las", "uas", "words", "upos", "gold_path_las"} <= metrics["dev"].keys()
-    assert Model.load(tmp_path / "run").lookahead == 3
+    assert TrainedModel.load(tmp_path / "run").lookahead == 3
     output = tmp_path / "parsed.conllu"
     assert parse_command(monkeypatch, tmp_path / "run", parts / "dev.conllul", "-o", output) == 0
     assert "20 sentences" in capsys.readouterr().err
@@ -147,7 +147,7 @@ def test_gold_paths_alone_can_be_learned_from_and_changed_lattices_are_noticed(p
     shutil.copytree(parts, tmp_path, dirs_exist_ok=True)
     wanted = run(tmp_path, "lattice.choices=false", "column=2", "lattice.lookahead=1")
     metrics = train(wanted, tmp_path / "run")
-    model = Model.load(tmp_path / "run")
+    model = TrainedModel.load(tmp_path / "run")
     assert model.lookahead is None
     assert not any(slot.position in ("b1", "b2") for slot in model.slots)
     assert train(wanted, tmp_path / "run") == metrics

@@ -25,7 +25,7 @@ from tensorboard.plugins.hparams.backend_context import Context
 from torch.utils.tensorboard import SummaryWriter
 
 from parser.data.treebank import Treebank
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings.plan import Plan
 from parser.training import observers
@@ -215,7 +215,7 @@ def test_a_card_lies_beside_the_model(toy, tmp_path):
         "    optimal-step parse THIS_FOLDER input.conllu -o output.conllu\n",
     )
     assert str(tmp_path) not in card
-    Model.load(tmp_path / "run")
+    TrainedModel.load(tmp_path / "run")
 
 
 def test_the_card_of_a_model_that_goes_on_names_the_data_of_all_runs(tmp_path, monkeypatch):

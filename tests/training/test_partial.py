@@ -13,7 +13,7 @@ from parser import transitions
 from parser.commands import check
 from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import TreebankError, read_treebank
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.settings.groups import Policy, Target
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import explore
@@ -57,7 +57,7 @@ def test_every_system_trains_on_them(system, partial, tmp_path):
     metrics = train(run(partial, *FEW, f"system={system}"), tmp_path)
     gold = read_treebank(partial, partial=True)
     assert metrics["train"]["known_heads"] == metrics["dev"]["known_heads"] == gold.n_known_heads < gold.n_words
-    assert "_" not in Model.load(tmp_path).relations
+    assert "_" not in TrainedModel.load(tmp_path).relations
 
 
 OTHERS = [

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from parser.data.treebank import read_treebank
-from parser.decoding.parsers import parse
+from parser.decoding.search import parse
 from parser.inference.calibration import Calibration
 from parser.linear.model import LinearModel
 from parser.model.loading import load
-from parser.model.model import Model, ModelError
+from parser.model.model import FrozenModel
+from parser.model_folder import ModelError
 from parser.training.examples.examples import Examples
 from parser.training.observers import ExplorationEnd, Observer
 from parser.training.observers.console import final_table
@@ -80,7 +81,7 @@ def test_every_system_learns_online(treebank, finished, system):
     assert list(folder.glob("events.out.tfevents.*"))
     assert isinstance(load(folder), LinearModel)
     with pytest.raises(ModelError, match="model=mlp or model=bilstm"):  # it is no first pass
-        Model.load(folder)
+        FrozenModel.load(folder)
 
 
 def test_another_seed_gives_another_model(finished):
@@ -115,10 +116,10 @@ def test_a_second_pass_that_starts_afresh_is_explored_by_the_first(treebank, tmp
 
 def test_a_beam_is_not_taken_over_and_without_dev_the_calibration_is(treebank, tmp_path):
     train(run(treebank, "column=2", "beam=local", "beam.size=4"), tmp_path / "first")
-    assert Model.load(tmp_path / "first").beam is not None
-    assert (calibration := Model.load(tmp_path / "first").calibration) != Calibration()
+    assert FrozenModel.load(tmp_path / "first").beam is not None
+    assert (calibration := FrozenModel.load(tmp_path / "first").calibration) != Calibration()
     train(run(treebank, "column=5", f"start={tmp_path}/first/model", "treebank.dev=null"), tmp_path / "second")
-    second = Model.load(tmp_path / "second")
+    second = FrozenModel.load(tmp_path / "second")
     assert (second.beam, second.lattice_beam, second.calibration) == (None, None, calibration)
 
 
@@ -155,7 +156,7 @@ def test_the_accurate_recipe_copes_with_missing_columns(tmp_path, missing, vecto
     left_out = {name for name in ("upos", "xpos", "feats", "feats_pairs") if f"every word has {name} '_'" in caplog.text}
     assert left_out == {*missing, *(["feats_pairs"] if "feats" in missing else [])}
     assert metrics["test"]["uas"] > 60
-    assert parse(Model.load(tmp_path / "run" / "model"), sentences).heads.max() <= 5
+    assert parse(FrozenModel.load(tmp_path / "run" / "model"), sentences).heads.max() <= 5
 
 
 def test_a_run_without_dev_and_test_says_why_there_is_no_table(treebank, tmp_path):
@@ -168,7 +169,7 @@ def test_a_model_of_one_word_sentences_parses_longer_ones(tmp_path):
     """Its treebank has no relation but root."""
     path = write_conllu(tmp_path / "words.conllu", [sentence([0], random.Random(seed)) for seed in range(5)])
     train(run_alone(path, *SMALL, "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "run")
-    model = Model.load(tmp_path / "run")
+    model = FrozenModel.load(tmp_path / "run")
     assert model.relations.symbols == ["root", "dep"]
     parses = parse(model, [sentence([0, 1, 1, 2])])
     assert sorted(parses.relations[1:]) == [0, 1, 1, 1]

@@ -19,8 +19,9 @@ from parser.data.parts.pretrained import CONFIG, HELD, PretrainedError, sums_of
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS, Subwords, read_pretrained
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
-from parser.decoding.parsers import parse
-from parser.model.model import Model
+from parser.decoding.search import parse
+from parser.model.model import FrozenModel
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import (
     MODEL,
     SETTINGS,
@@ -70,7 +71,7 @@ def runs(tmp_path_factory) -> Path:
     return folder
 
 
-def parsed(model: Model, runs: Path, **options) -> bytes:
+def parsed(model: TrainedModel, runs: Path, **options) -> bytes:
     return parsed_files.parsed(model, (runs / "test.conllu").read_bytes(), **options)
 
 
@@ -134,10 +135,8 @@ def test_the_run_says_what_it_was_made_from_and_not_where_vectors_are_kept(runs,
 
 @of_every_kind
 def test_what_is_loaded_parses_as_what_was_trained(runs, kind):
-    model, trained = Model.load(runs / kind), Model.load(runs / kind)
-    assert trained.classifier is not None  # torch's
+    model, trained = FrozenModel.load(runs / kind), TrainedModel.load(runs / kind)
     assert parsed(model, runs) == parsed(trained, runs) != (runs / "test.conllu").read_bytes()
-    assert model._classifier is None
     assert len(Parser.load(runs / kind).parse([["the", "w1", "☃", ""]])[0].heads) == 4
     heads = [line.split("\t")[6] for line in parsed(model, runs).decode().splitlines() if line and not line.startswith("#")]
     parses = parse(model, TOYS[25:])  # one by one
@@ -145,15 +144,15 @@ def test_what_is_loaded_parses_as_what_was_trained(runs, kind):
 
 
 def test_files_parse_to_the_same_bytes_however_they_are_cut_and_with_any_number_of_threads(runs):
-    model = Model.load(runs / FROZEN)
+    model = TrainedModel.load(runs / FROZEN)
     assert parsed(model, runs, chunk_bytes=100, threads=3) == parsed(model, runs)
     assert parsed(model, runs, tags=TagUse.OVERWRITE, threads=2) == parsed(model, runs, tags=TagUse.OVERWRITE)
-    assert parsed(Model.load(runs / FROZEN, int8=True), runs)
+    assert parsed(TrainedModel.load(runs / FROZEN, int8=True), runs)
 
 
 @of_every_kind
 def test_frozen_vectors_of_tokens_are_torchs(runs, kind):
-    model = Model.load(runs / kind)
+    model = TrainedModel.load(runs / kind)
     words = sentence([0, 1, 1, 1])
     words.forms = ["the", "nevermet", "☃", "w" * 50]
     encoded = model.vocabularies.encode([words, sentence([0]), sentence([0] + [1] * 40)])
@@ -163,7 +162,7 @@ def test_frozen_vectors_of_tokens_are_torchs(runs, kind):
 
 
 def test_a_form_goes_in_as_the_mean_of_the_vectors_of_its_pieces(runs):
-    model, words = Model.load(runs / SUBWORD), sentence([0, 1, 1])
+    model, words = TrainedModel.load(runs / SUBWORD), sentence([0, 1, 1])
     words.forms = ["the", "nevermet", ""]
     pieces = [[], *(model.vocabularies.parts[1].pieces(form)[0] for form in words.forms)]
     assert {len(some) for some in pieces} == {0, 1, 8}
@@ -207,7 +206,7 @@ def test_saved_with_the_model_it_needs_nothing_else_and_is_packed_and_fetched(ru
 
 
 def test_an_encoder_that_has_changed_during_training_is_not_saved_as_what_it_was(runs, tmp_path):
-    model = Model.load(runs / FROZEN)
+    model = TrainedModel.load(runs / FROZEN)
     folder = shutil.copytree(runs / "encoder", tmp_path / "encoder")
     pieces = model.vocabularies.parts[-1]
     pieces.folder, pieces.held = folder, True
@@ -221,9 +220,9 @@ def test_it_is_found_beside_the_model_where_it_was_moved(runs, tmp_path):
     copied = shutil.copytree(runs / FROZEN / MODEL, tmp_path / "model")
     change(copied / SETTINGS, set_at("pretrained", "name", str(tmp_path / "gone")))
     with pytest.raises(PretrainedError, match=rf"gone.*copy its folder, or make a link to it, as .*{HELD}"):
-        Model.load(copied)
+        TrainedModel.load(copied)
     shutil.copytree(runs / "encoder", copied / HELD)
-    assert parsed(Model.load(copied), runs) == parsed(Model.load(runs / FROZEN), runs)
+    assert parsed(TrainedModel.load(copied), runs) == parsed(TrainedModel.load(runs / FROZEN), runs)
 
 
 def of_subwords(edit):
@@ -255,7 +254,7 @@ def test_parts_that_do_not_belong_together(runs, tmp_path, edit):
     kind, changed, error, message = EDITS[edit]
     changed(shutil.copytree(runs / kind / MODEL, tmp_path / "model"))
     with pytest.raises(error, match=message):
-        Model.load(tmp_path / "model")
+        TrainedModel.load(tmp_path / "model")
 
 
 def test_a_tokenizer_with_more_pieces_than_vectors(runs, tmp_path):
@@ -265,7 +264,7 @@ def test_a_tokenizer_with_more_pieces_than_vectors(runs, tmp_path):
     change(copied / VOCABULARIES, set_at("subwords", sha256_of(path)))
     assert len(Subwords(path.read_text(encoding="utf-8"))) == len(read_tensors(copied)[VECTORS]) + 1
     with pytest.raises(ModelError, match=rf"{VECTORS} is F16"):
-        Model.load(copied)
+        TrainedModel.load(copied)
 
 
 @of_every_kind

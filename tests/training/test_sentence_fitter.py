@@ -8,7 +8,7 @@ import torch
 
 import oracles
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import set_loss
 from parser.training.examples.examples import Examples, TrainingSentences, gold_examples
@@ -23,7 +23,7 @@ from tests.toy import sentence
 
 
 @pytest.fixture(scope="module")
-def training_data() -> tuple[Model, TrainingSentences, Examples]:
+def training_data() -> tuple[TrainedModel, TrainingSentences, Examples]:
     """A model with random weights, sentences and their gold examples."""
     rng = random.Random(3)
     sentences = [sentence(random_projective_tree(rng, rng.randint(1, 9)), rng) for _ in range(25)]
@@ -32,7 +32,7 @@ def training_data() -> tuple[Model, TrainingSentences, Examples]:
     return model, data, gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
 
 
-def objective_of(model: Model, data: TrainingSentences, examples: Examples, batch_size: int) -> SentenceObjective:
+def objective_of(model: TrainedModel, data: TrainingSentences, examples: Examples, batch_size: int) -> SentenceObjective:
     objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data), batch_size)
     objective.examples = examples
     return objective

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from parser.beam_settings import Beam
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED, SetVocabulary
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import CARD, TEXT_FILES, read_tensors
 from parser.settings import SettingsError
 from parser.settings.groups import TrainingTrees
@@ -94,7 +94,7 @@ def test_a_run_is_not_to_replace_what_it_starts_with(treebanks, started):
             train(run(treebanks[1], *kind, f"start={start}"), folder)
 
 
-def rows(model: Model, tensors: dict[str, np.ndarray], seen: Model) -> dict[str, list[bytes]]:
+def rows(model: TrainedModel, tensors: dict[str, np.ndarray], seen: TrainedModel) -> dict[str, list[bytes]]:
     """Of some tensors, the rows of what a model has seen, in its order."""
     found = {}
     for name, vocabulary in seen.vocabularies.by_attribute.items():
@@ -125,8 +125,8 @@ def rows(model: Model, tensors: dict[str, np.ndarray], seen: Model) -> dict[str,
 def test_with_nothing_new_a_model_goes_on_as_it_is(started, treebanks, tmp_path):
     overrides, folder = started
     train(run(treebanks[0], *overrides, *STILL, f"start={folder}", "seed=5"), tmp_path)
-    old, new = Model.load(folder), Model.load(tmp_path)
-    assert new._description() == old._description()
+    old, new = TrainedModel.load(folder), TrainedModel.load(tmp_path)
+    assert new.described() == old.described()
     tensors, before = read_tensors(tmp_path / "model"), read_tensors(folder / "model")
     assert tensors.keys() == before.keys()
     for name, tensor in tensors.items():
@@ -144,7 +144,7 @@ def test_what_is_new_joins_and_what_was_known_stays(started, treebanks, tmp_path
     scored = [line for line in ("dev at the start", "dev after the first pass") if line in final_table(metrics)]
     assert scored == [expected]
     assert "dev after the first pass" in final_table(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
-    old, new = Model.load(folder), Model.load(tmp_path)
+    old, new = TrainedModel.load(folder), TrainedModel.load(tmp_path)
     assert "relations 2 (advmod, det)" in caplog.text or "relations 2 (det, advmod)" in caplog.text
     assert {*new.relations.symbols} == {"root", "obj", "nsubj", "det", "advmod"}
     assert new.relations.symbols[:3] == old.relations.symbols
@@ -218,7 +218,7 @@ def test_nothing_else_is_typed(started, treebanks, tmp_path):
     assert alone.model.spec.encoder == wanted.model.spec.encoder
     few = ["first_pass.epochs=1", "second_pass.epochs=1", "tensorboard.figures=false"]
     train(run_alone(treebanks[1], f"start={folder}", *few), tmp_path)
-    old, new = Model.load(folder), Model.load(tmp_path)
+    old, new = TrainedModel.load(folder), TrainedModel.load(tmp_path)
     assert (new.spec, new.slots, new.system.name) == (old.spec, old.slots, old.system.name)
 
 
@@ -247,10 +247,10 @@ def test_the_options_of_a_system_and_places_of_candidates_are_kept(system, optio
     few = ["recipe=accurate", "classifier.hidden=8", "first_pass.epochs=1", "second_pass.epochs=1"]
     train(run_alone(treebanks[0], f"system={system}", *options, *few), tmp_path / "old")
     made = run_alone(treebanks[1], f"start={tmp_path}/old", "second_pass.epochs=1")
-    old = Model.load(tmp_path / "old")
+    old = TrainedModel.load(tmp_path / "old")
     assert (made.system.name, dict(made.system.options)) == (system, old.system.options)
     train(made, tmp_path / "new")
-    assert Model.load(tmp_path / "new").slots == old.slots
+    assert TrainedModel.load(tmp_path / "new").slots == old.slots
 
 
 @pytest.mark.parametrize("known_by", ["run", "card", "nothing"])
@@ -307,7 +307,7 @@ def test_a_column_without_gold_values_teaches_nothing_and_has_no_score(treebanks
     path = write_conllu(tmp_path / "bare.conllu", bare)
     folder = of_kind("text")
     metrics = train(run(path, *TEXT, f"start={folder}"), tmp_path / "new", [ModelCard("train")])
-    old, new = Model.load(folder), Model.load(tmp_path / "new")
+    old, new = TrainedModel.load(folder), TrainedModel.load(tmp_path / "new")
     assert new.vocabularies.tags["feats"].symbols == old.vocabularies.tags["feats"].symbols
     assert len(new.vocabularies.tags["upos"].symbols) > len(old.vocabularies.tags["upos"].symbols)
     assert new.vocabularies.lemmas is not None
@@ -348,7 +348,7 @@ def test_of_several_files_each_teaches_what_it_has(treebanks, of_kind, tmp_path)
         one.feats = ["_"] * len(one)
     path = write_conllu(tmp_path / "bare.conllu", bare)
     made = run_alone(f"[{treebanks[0]},{path}]", "recipe=text", f"start={of_kind('text')}", "second_pass.epochs=1")
-    corpus = Corpus.continued(made, Model.load(of_kind("text"), int8=False))
+    corpus = Corpus.continued(made, TrainedModel.load(of_kind("text"), int8=False))
     data = corpus.training_sentences(TrainingTrees.original)
     assert data.tags is not None
     upos, feats = data.tags[[*corpus.vocabularies.tags].index("upos")], data.tags[[*corpus.vocabularies.tags].index("feats")]
@@ -368,7 +368,7 @@ def test_calibration_and_arithmetic_stay_where_dev_says_nothing(treebanks, of_ki
     change(tmp_path / "old" / "model" / "settings.json", lambda found: found.update(more))
     few = [f"start={tmp_path}/old", "second_pass.epochs=1"]
     train(run_alone(treebanks[1], *few), tmp_path / "new", [ModelCard("train")])
-    new = Model.load(tmp_path / "new")
+    new = TrainedModel.load(tmp_path / "new")
     assert (asdict(new.calibration), new.int8, new.int8_lost_las) == (
         {"log_odds": (0.5, 1.5), "shares": (0.25, 0.75), "certain": 0.5},
         True,

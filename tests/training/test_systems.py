@@ -12,8 +12,8 @@ from parser.commands import report
 from parser.data.treebank import read_treebank
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parse_options import ParseOptions
-from parser.decoding.parsers import parse
-from parser.model.model import Model
+from parser.decoding.search import parse
+from parser.model.trained_model import TrainedModel
 from parser.reports.trace import GoldTree, model_trace
 from parser.serving.service import Service
 from parser.settings.plan import plan
@@ -34,12 +34,12 @@ def trained(request, finished) -> tuple[Path, list[str]]:
     folder, metrics = finished(*overrides)
     name = request.param.split()[0]
     assert (metrics["system"], metrics["column"]) == (name, None)
-    assert Model.load(folder).system.name == name
+    assert TrainedModel.load(folder).system.name == name
     return folder, overrides
 
 
 def test_it_trains_and_parses(trained, treebank):
-    model, sentences = Model.load(trained[0]), read_treebank(treebank).sentences
+    model, sentences = TrainedModel.load(trained[0]), read_treebank(treebank).sentences
     parses = parse(model, sentences)
     heads = [parses.heads[a + 1 : b].tolist() for a, b in zip(parses.offsets, parses.offsets[1:], strict=False)]
     assert all(tree.count(0) == 1 for tree in heads)
@@ -53,7 +53,7 @@ def test_it_trains_and_parses(trained, treebank):
 def test_what_is_done_with_a_model_is_done_with_it(trained, treebank, tmp_path):
     """A trace, the page about its run, and a service."""
     folder, _ = trained
-    model, sentences = Model.load(folder), read_treebank(treebank).sentences[:4]
+    model, sentences = TrainedModel.load(folder), read_treebank(treebank).sentences[:4]
     parses = parse(model, sentences)
     oracle = oracles.create(model.system.oracles[0], **model.system.options)
     for one, start in zip(sentences, parses.offsets + 1, strict=False):
@@ -76,7 +76,7 @@ def test_a_killed_run_is_resumed_to_the_same_end(trained, treebank, tmp_path):
 @pytest.mark.parametrize("system", sorted({system.split()[0] for system in SYSTEMS}))
 def test_it_trains_with_an_encoder(system, treebank, tmp_path):
     train(run(treebank, f"system={system}", *BILSTM, "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path)
-    assert len(parse(Model.load(tmp_path), read_treebank(treebank).sentences).heads) > 0
+    assert len(parse(TrainedModel.load(tmp_path), read_treebank(treebank).sentences).heads) > 0
 
 
 def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies(treebank, finished, tmp_path):
@@ -87,7 +87,7 @@ def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies
     with patch.dict(transitions._SYSTEMS), patch.dict(registry._ORACLES):
         toy_system.register()
         train(plan(ours), tmp_path)
-        parses = parse(Model.load(tmp_path), read_treebank(treebank).sentences)
+        parses = parse(TrainedModel.load(tmp_path), read_treebank(treebank).sentences)
     assert (parses.heads > 0).any()
     weights = [(folder / "model" / "classifier.safetensors").read_bytes() for folder in (theirs, tmp_path)]
     assert weights[0] == weights[1]

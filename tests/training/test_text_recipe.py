@@ -16,7 +16,7 @@ from parser.data.lemma_rules import LemmaRule
 from parser.data.lemmas import Lemmas
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import read_tensors
 from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
@@ -57,7 +57,7 @@ def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
     assert (metrics["recipe"], metrics["model"]) == ("text", "bilstm")
     assert min(metrics["test"][key] for key in ("upos", "feats", "lemma")) > 95
     assert "xpos" not in metrics["test"]
-    model = Model.load(tmp_path)
+    model = TrainedModel.load(tmp_path)
     assert len(model.vocabularies.lemmas.rules.symbols) == 3
     assert {len(numbers) for numbers in model.vocabularies.lemmas.use.rules.values()} == {1, 2}, "the identity, and its own"
     assert model.vocabularies.tag_sets.complete
@@ -81,7 +81,7 @@ def test_a_parser_is_the_same_whether_lemmas_are_learned_or_not(treebank, tmp_pa
     for name, file, more in (("off", treebank, ["encoder.lemmas=null"]), ("none", tmp_path / "bare.conllu", [])):
         metrics = train(run(file, *TEXT, *more), tmp_path / name)
         assert "lemma" not in metrics["test"]
-        assert Model.load(tmp_path / name).vocabularies.lemmas is None
+        assert TrainedModel.load(tmp_path / name).vocabularies.lemmas is None
         found.append({part: files_of(tmp_path / name)[part] for part in ("classifier.safetensors", "vocabularies.json")})
     assert found[0] == found[1]
     learned = train(run(treebank, *TEXT), tmp_path / "on")

@@ -8,13 +8,13 @@ import pytest
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.data.sentences import NO_NODE
 from parser.decoding.greedy.batched import parse_batched
-from parser.decoding.lattice.parser import LatticeParser
-from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.model.model import Model
+from parser.decoding.lattice.parser import lattice_parser
+from parser.model.trained_model import TrainedModel
 from parser.transitions.attardi import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Transitions
 from tests.forgery import small_model
+from tests.searches import beam_parser_of, parser_of
 from tests.toy import sentence
 
 SHIFT, FIRST_REDUCTION = 0, 1
@@ -30,7 +30,7 @@ class Hasty(ArcStandard):
 
 
 @pytest.fixture
-def model() -> Model:
+def model() -> TrainedModel:
     model = small_model("static")
     model.system = Hasty(len(model.relations.symbols), root_relation=1)
     return model
@@ -50,4 +50,4 @@ def test_what_is_of_arc_standard_alone_refuses_it(model):
     with pytest.raises(BeamError, match="only with system=arc_standard"):
         beam_parser_of(model, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="lattices need system=arc_standard or attardi"):
-        LatticeParser(model, Beam(2))
+        lattice_parser(model, Beam(2))

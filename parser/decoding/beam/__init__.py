@@ -1,4 +1,4 @@
-"""Beam search. decoding/parsers.py chooses the fastest search for a transition system and a beam.
+"""Beam search. decoding/search.py chooses the fastest search for a transition system and a beam.
 
 * batched.py: any transition system and any model, also linear ones, in Python: the readable reference, and for given arcs.
 * compiled.py: arc-standard and Attardi's system, in compiled loops. Items are stacks of trees that share their parts

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from parser.data.vocabularies import Vocabularies
 from parser.decoding.files.file_parsing import FileCounts, as_wanted, parallel_map
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.parse_options import OnError, ParseOptions, refuse
+from parser.decoding.search import SearchWish, search_for
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.lattices import Lattice, conllu, stream_lattices
-from parser.model.loading import AnyModel
-from parser.model.model import Model
+from parser.model.model import NetworkModel
+from parser.model.parser_model import ParserModel
 from parser.transitions.attardi import Attardi
-from parser.transitions.system import behaves_as
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,10 @@ class LatticeParser:
         threads: how many spans of lattices are parsed at the same time.
 
     Raises:
-        BeamError: the model or the beam does not support lattices; the message says the fix.
+        BeamError: the model reads further ahead.
     """
 
-    def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, threads: int = 1) -> None:
-        if not behaves_as(model.system, Attardi):
-            raise BeamError(f"lattices need system=arc_standard or attardi, and the model has system={model.system.name}")
-        if model.contextual:
-            raise BeamError(
-                "models with an encoder do not parse lattices: they read the whole sentence first; train with model=mlp"
-            )
-        if beam.merge is Merge.SIGNATURE:
-            raise BeamError(f"merge={beam.merge} is not supported with lattices; use merge={Merge.CONFIGURATION}")
+    def __init__(self, model: NetworkModel, beam: Beam, lookahead: int | None = None, *, threads: int = 1) -> None:
         read = model.table.read_ahead
         ahead = lookahead or model.lookahead or max(read, 1)
         if ahead < read:
@@ -86,7 +78,8 @@ class LatticeParser:
             choice=choice,
         )
         self._beam, self._threads = beam, threads
-        self._search = LatticeBeam(model.weights(), model.system, model.table, options)
+        assert isinstance(model.system, Attardi), "SEARCHES names the systems"
+        self._search = LatticeBeam(model.frozen().weights, model.system, model.table, options)
 
     def k_best(
         self, lattices: Sequence[Lattice], vocabularies: Vocabularies, k: int = 1, *, single_root: bool = True
@@ -109,7 +102,7 @@ class LatticeParser:
 
 
 def parsed_texts(
-    parser: LatticeParser, model: Model, lattices: Sequence[Lattice], k: int | None = None, *, single_root: bool = True
+    parser: LatticeParser, model: ParserModel, lattices: Sequence[Lattice], k: int | None = None, *, single_root: bool = True
 ) -> list[tuple[str, list[int]]]:
     """Parse lattices; return the CoNLL-U of each, and the numbers of the arcs that are its words.
 
@@ -128,8 +121,17 @@ def parsed_texts(
     return texts
 
 
+def lattice_parser(model: ParserModel, beam: Beam, threads: int = 1) -> LatticeParser:
+    """Return a parser of lattices.
+
+    Raises:
+        BeamError: the model or the beam does not support lattices; the message says the fix.
+    """
+    return cast(LatticeParser, search_for(model, SearchWish(beam, threads, lattices=True)))
+
+
 def parse_lattice_file(
-    model: AnyModel,
+    model: ParserModel,
     options: ParseOptions,
     source: BinaryIO,
     target: BinaryIO,
@@ -155,12 +157,10 @@ def parse_lattice_file(
         BeamError: the model or the beam does not support lattices, or the beam cannot yield ``k_best`` parses.
         ConlluError: a sentence is not a valid lattice.
     """
-    if not isinstance(model, Model):
-        raise BeamError(f"model={model.kind} does not parse lattices; train with model=mlp")
     if options.on_error is OnError.KEEP:
         raise ConlluError(f"{name}: --on-error=keep cannot copy an invalid lattice into CoNLL-U; choose --on-error=skip")
     refuse(model, options)
-    parser = LatticeParser(model, options.search(model), threads=threads)
+    parser = lattice_parser(model, options.search(model), threads)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
 
     def refused(error: ConlluError) -> None:

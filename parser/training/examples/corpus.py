@@ -31,7 +31,9 @@ from parser.evaluation.gold_part import GoldPart, has_values
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import under
 from parser.lattices.gold_paths import MissingPath
-from parser.model.model import Model
+from parser.model.model import FrozenModel
+from parser.model.parser_model import ParserModel
+from parser.model.trained_model import TrainedModel
 from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
 from parser.settings.plan import NetworkPlan, Plan
 from parser.training.examples.augmentation import copies_of
@@ -147,7 +149,7 @@ class Corpus:
         return cls(plan, parts, vocabularies, relations, slots, vectors)
 
     @classmethod
-    def continued(cls, plan: Plan, start: Model) -> Corpus:
+    def continued(cls, plan: Plan, start: TrainedModel) -> Corpus:
         """Read the parts of the treebank for a model that is trained further; its vocabularies are extended by new values.
 
         Args:
@@ -270,7 +272,7 @@ def _untaught(train: list[Sentence], files: Sequence[str], columns: Sequence[str
     return untaught
 
 
-def _tagged(known: list[Sentence], untaught: Mapping[str, Sequence[str]], start: Model) -> list[Sentence]:
+def _tagged(known: list[Sentence], untaught: Mapping[str, Sequence[str]], start: TrainedModel) -> list[Sentence]:
     """Return the sentences; in columns without gold values, with what a model predicts."""
     found, places = list(known), [place for place, one in enumerate(known) if untaught.get(_file_of(one, untaught))]
     if not places:
@@ -288,7 +290,7 @@ def _tagged(known: list[Sentence], untaught: Mapping[str, Sequence[str]], start:
 
 
 def _extended(
-    start: Model, plan: Plan, network: NetworkPlan, known: list[Sentence], tagged: list[Sentence]
+    start: TrainedModel, plan: Plan, network: NetworkPlan, known: list[Sentence], tagged: list[Sentence]
 ) -> tuple[Vocabularies, Vocabulary]:
     """Return the vocabularies and relations of a model, extended by new values in some sentences; log what is new.
 
@@ -332,7 +334,7 @@ def _extended(
     return vocabularies, relations
 
 
-def choose_treebank(model: Model, plan: Plan, named: str) -> str:
+def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
     """Return the model's treebank whose name the run has, else its first one, and log it: sentences are parsed as its own."""
     known, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
     chosen = name if name in known else known[0]
@@ -409,7 +411,7 @@ def _relations(sentences: Iterable[Sentence], teachers: Sequence[str], partial: 
     if {*relations.symbols} <= {UD_ROOT}:  # only sentences of one word: other words need a relation as well
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     if teachers:
-        known = Model.load(Path(teachers[0])).relations
+        known = FrozenModel.load(Path(teachers[0])).relations
         if set(known.symbols) == set(relations.symbols):
             return known
     return relations

@@ -21,12 +21,12 @@ from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import Treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT
-from parser.decoding.lattice.parser import LatticeParser, parsed_texts
+from parser.decoding.lattice.parser import lattice_parser, parsed_texts
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts
 from parser.lattices import Lattice, read_lattices
 from parser.lattices.gold_paths import GoldPath, MissingPath, gold_paths, joined, read_trees
-from parser.model.model import Model
+from parser.model.parser_model import ParserModel
 from parser.training.examples.examples import BatchedComputations, Examples
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable, Slot
@@ -79,9 +79,9 @@ class LatticePart:
     def _gold(self) -> EvaluatedText:
         return _evaluated(self.text, self.name)
 
-    def scores(self, model: Model, beam: Beam, *, single_root: bool = True) -> dict[str, float]:
+    def scores(self, model: ParserModel, beam: Beam, *, single_root: bool = True) -> dict[str, float]:
         """Return how well the model parses the lattices: F1 over aligned words, in percent."""
-        texts = parsed_texts(LatticeParser(model, beam), model, self.lattices, single_root=single_root)
+        texts = parsed_texts(lattice_parser(model, beam), model, self.lattices, single_root=single_root)
         found = evaluate_texts(self._gold, _evaluated("".join(text for text, _ in texts), f"{self.name}, parsed"))
         return {key: found[key].f1 for key in _COMPARED}
 

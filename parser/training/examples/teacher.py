@@ -21,7 +21,7 @@ from parser.data.sentences import Sentences
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.model.loading import for_treebank
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.classifier import batch_scorer
 from parser.settings import SettingsError
 from parser.settings.plan import Plan
@@ -42,9 +42,9 @@ class Teacher:
         sentences: for each teacher, the training sentences encoded with its vocabularies.
     """
 
-    def __init__(self, models: Sequence[Model], sentences: Sequence[Sentences]) -> None:
+    def __init__(self, models: Sequence[TrainedModel], sentences: Sequence[Sentences]) -> None:
         self._models = models
-        self._weights = [model.weights() for model in models]
+        self._weights = [model.frozen().weights for model in models]
         self._sentences = _with_vectors(self._weights, sentences)
         self._batch: BatchedComputations | None = None
         self._parts: list[Sentences] = []
@@ -95,7 +95,7 @@ def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sent
     return found
 
 
-def load_teachers(plan: Plan, student: Model) -> list[Model]:
+def load_teachers(plan: Plan, student: TrainedModel) -> list[TrainedModel]:
     """Return the teachers of a plan.
 
     Raises:
@@ -105,9 +105,9 @@ def load_teachers(plan: Plan, student: Model) -> list[Model]:
     return [_load(folder, plan, student) for folder in plan.teachers]
 
 
-def _load(folder: str, plan: Plan, student: Model) -> Model:
+def _load(folder: str, plan: Plan, student: TrainedModel) -> TrainedModel:
     named = f"distillation.teacher={folder}"
-    teacher = Model.load(Path(folder), plan.device, int8=False)
+    teacher = TrainedModel.load(Path(folder), plan.device, int8=False)
     if teacher.spec.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
     if (its := _system(teacher)) != (ours := _system(student)):
@@ -127,6 +127,6 @@ def _load(folder: str, plan: Plan, student: Model) -> Model:
     return teacher
 
 
-def _system(model: Model) -> str:
+def _system(model: TrainedModel) -> str:
     options = "".join(f" {name}={value}" for name, value in model.system.options.items())
     return f"{model.system.name}{options}"

@@ -30,7 +30,7 @@ from parser.decoding.beam.compiled import BeamParser, Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.greedy.compiled import AttardiRules, Layers
 from parser.inference.weights import ClassifierWeights
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.layers import dropout_mask
 from parser.settings.groups import UpdateStep
 from parser.training.compiled.gold_beam import (
@@ -263,7 +263,7 @@ class BeamObjective:
 
     def __init__(
         self,
-        model: Model,
+        model: TrainedModel,
         data: TrainingSentences,
         reader: BatchReader | BatchEncoder,
         batch_size: int,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from parser.model.loading import AnyModel
+    from parser.model.parser_model import ParserModel
     from parser.settings.plan import Plan
     from parser.training.examples.corpus import Corpus
     from parser.training.examples.exploration import ExplorationReport
@@ -47,7 +47,7 @@ class RunStart:
     manifest: Manifest
     folder: Path
     corpus: Corpus
-    model: AnyModel
+    model: ParserModel
     epochs: int
     epochs_done: int
 

@@ -16,7 +16,7 @@ from parser.evaluation.scores import NAMES
 from parser.training.observers import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
 
 if TYPE_CHECKING:
-    from parser.model.loading import AnyModel
+    from parser.model.parser_model import ParserModel
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class EpochLog(Observer):
     def __init__(self, clock: Callable[[], datetime] = datetime.now) -> None:
         self._clock = clock
         self._left = 0  # epochs of all passes
-        self._model: AnyModel | None = None
+        self._model: ParserModel | None = None
         self._begun: datetime | None = None  # when the pass began; None after its first epoch
 
     def on_start(self, start: RunStart) -> None:

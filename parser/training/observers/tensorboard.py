@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 
 from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import Parses
-from parser.decoding.parsers import parser_with_beam
+from parser.decoding.search import GREEDY, SearchWish, search_for
 from parser.drawing import DrawnTree, as_text
 from parser.evaluation.gold_part import GoldPart
 from parser.settings.paths import escaped
@@ -134,7 +134,9 @@ class TensorBoard(Observer):
         if find_spec("matplotlib") is None:
             log.info("no figures for TensorBoard without matplotlib: pip install matplotlib")
             return
-        parses = parser_with_beam(model, model.beam).parse(gold.sentences, single_root=self._start.plan.single_root)
+        parses = search_for(model, SearchWish(model.beam or GREEDY)).parse(
+            gold.sentences, single_root=self._start.plan.single_root
+        )
         for name, figure in figures(gold, parses, model.relations.symbols).items():
             writer.add_figure(name, figure, self._step - 1)
 
@@ -157,7 +159,7 @@ class TensorBoard(Observer):
         gold, model = self._start.corpus.dev, self._start.model
         if gold is None or not (most := min(self._start.plan.tensorboard.trees, len(gold.source))):
             return
-        parses = parser_with_beam(model, model.beam).parse(
+        parses = search_for(model, SearchWish(model.beam or GREEDY)).parse(
             gold.sentences.span(0, most), single_root=self._start.plan.single_root
         )
         for number, sentence in enumerate(gold.source[:most]):

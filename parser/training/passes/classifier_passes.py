@@ -21,7 +21,7 @@ from torch import Tensor
 import oracles
 from oracles import BoundOracle
 from parser.inference.precomputed import Scorer
-from parser.model.model import Model
+from parser.model.trained_model import TrainedModel
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.networks.pretrained import TRANSFORMER
 from parser.settings.groups import Policy
@@ -55,11 +55,11 @@ class TrainedClassifier:
         fresh_model: makes a model with newly initialized weights.
     """
 
-    model: Model
+    model: TrainedModel
     plan: NetworkPlan
     corpus: Corpus
     order: torch.Generator
-    fresh_model: Callable[[], Model]
+    fresh_model: Callable[[], TrainedModel]
 
     @property
     def device(self) -> torch.device:
@@ -145,7 +145,7 @@ class ClassifierPass(TrainingPass[PlanT]):
         self._drawn: tuple[int, TrainingSentences] | None = None  # an epoch, and what it reads
 
     @property
-    def model(self) -> Model:
+    def model(self) -> TrainedModel:
         """The model whose classifier is trained."""
         return self._classifier.model
 
@@ -303,7 +303,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         context: RunContext,
         oracle: OraclePlan,
         gold: GoldPass | None,
-        teachers: Sequence[Model] = (),
+        teachers: Sequence[TrainedModel] = (),
     ) -> None:
         super().__init__(plan, classifier, context)
         self._oracle_plan = oracle
@@ -384,9 +384,9 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         return examples if self._gold is None else Examples.concatenate([self._gold.examples, examples])
 
 
-def _scorer(model: Model, data: TrainingSentences) -> Scorer:
+def _scorer(model: TrainedModel, data: TrainingSentences) -> Scorer:
     """Return a scorer of the sentences' features, with the current weights."""
-    classifier, weights = model.classifier, model.weights()
+    classifier, weights = model.classifier, model.frozen().weights
     if not classifier.tokens.contextual:
         return batch_scorer(weights, model.table, data.sentences)
     on_device = not classifier.output.weight.is_cpu and weights.arcs is None
