@@ -288,7 +288,7 @@ def _searched(model: _DescribedModel, wish: SearchWish) -> str:
     try:
         searches(model, wish)
     except OptimalStepError:
-        return "–"
+        return "\u2013"
     (first, *_) = searches(model, replace(wish, beam=replace(wish.beam, rerank=False)))  # it finds the trees to rerank
     return "in batches" if ".batched." in first.parser else "compiled"
 

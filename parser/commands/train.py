@@ -161,8 +161,8 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
             own, how = folder / f"fold-{number}", [*given, f"treebank.fold={number}"]
         runs.append(_train_one(plan, own, [_HydraFiles(job, settings), *observers], how))
 
+    from parser.training.folds import pool_folds
     from parser.training.observers.console import final_table
-    from parser.training.run import pool_folds
     from parser.training.run_folder import METRICS
 
     metrics, written = runs[0], "model, metrics.json and TensorBoard events"

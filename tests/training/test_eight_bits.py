@@ -10,7 +10,7 @@ from parser.evaluation import evaluate_files
 from parser.inference.weights import Int8Error
 from parser.model.loading import load
 from parser.model_folder import SETTINGS, ModelError
-from parser.training import run as training_run
+from parser.training import stages
 from parser.training.run import train
 from tests.forgery import change, set_at, small_model
 from tests.parsed_files import parse_file
@@ -30,7 +30,7 @@ def _planned(*overrides: str):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training_run, "_LOST_IN_8_BITS", 100.0)
+        patch.setattr(stages, "_LOST_IN_8_BITS", 100.0)
         train(_planned(), folder)
     return folder
 
@@ -54,7 +54,7 @@ def test_the_scores_of_a_run_are_those_of_its_model(folder, tmp_path):
 
 
 def test_a_model_that_loses_more_on_dev_keeps_single_precision(tmp_path, monkeypatch):
-    monkeypatch.setattr(training_run, "_LOST_IN_8_BITS", -100.0)
+    monkeypatch.setattr(stages, "_LOST_IN_8_BITS", -100.0)
     train_until_killed(_planned(), tmp_path / "run", 3)  # resumed behind the last epoch, it is measured all the same
     metrics = train(_planned(), tmp_path / "run")
     assert metrics["int8"] is False

@@ -17,9 +17,10 @@ from parser.model.trained_model import TrainedModel
 from parser.settings.groups import Policy, Target
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.exploration import explore
+from parser.training.folds import pool_folds
 from parser.training.model_card import ModelCard
 from parser.training.observers.console import final_table
-from parser.training.run import pool_folds, train
+from parser.training.run import train
 from parser.transitions import covington
 from parser.transitions.decisions import any_output
 from parser.transitions.features import FeatureTable, Slot

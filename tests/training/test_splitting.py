@@ -12,6 +12,7 @@ from parser.model_folder import SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER
 from parser.settings.groups import SegmenterName
 from parser.text.character_tokenizer import CharacterTokenizer
 from parser.training import run as training_run
+from parser.training import stages
 from parser.training import text as splitting
 from parser.training.text import NoRunningTextError, write_splitting
 from tests.training.small_runs import run_alone
@@ -99,7 +100,7 @@ def test_it_is_learned_from_the_training_part_alone(tmp_path, treebank, monkeypa
         read.append([" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts])
         read.append((segmenter, language))
 
-    monkeypatch.setattr(training_run, "write_splitting", written)
+    monkeypatch.setattr(stages, "write_splitting", written)
     faulty = "1\ta\t_\tX\t_\t_\t5\tdep\t_\t_\n\n" if "skip" in given else ""
     treebank.write_text(faulty + conllu(times=3), encoding="utf-8")
     training_run.train(run_alone(treebank, *LINEAR, *given.split()), tmp_path / "run")

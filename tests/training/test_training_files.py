@@ -17,9 +17,11 @@ from parser.data.word_vectors import background_vectors
 from parser.evaluation.gold_part import GoldPart, counted_by
 from parser.model_folder import EXAMPLE, MODEL, SETTINGS
 from parser.settings.files import HOME, make_absolute, name_treebank
+from parser.training.example import example_sentence
 from parser.training.examples.corpus import Corpus
+from parser.training.folds import pool_folds
 from parser.training.observers.console import final_table
-from parser.training.run import example_sentence, pool_folds, train
+from parser.training.run import train
 from tests.forgery import small_model
 from tests.random_trees import random_tree
 from tests.toy import sentence, settings, write_conllu

@@ -1,0 +1,107 @@
+"""The scores of dev and test while a parser is trained, and what is fitted to dev at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parser.beam_settings import Beam
+from parser.data.sentences import NO_NODE
+from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags
+from parser.decoding.predictor import Prediction, Predictor
+from parser.decoding.search import GREEDY
+from parser.evaluation.gold_part import GoldPart
+from parser.inference.calibration import Calibration, expected_calibration_error
+from parser.linear.model import LinearModel
+from parser.model.trained_model import TrainedModel
+from parser.training.examples.corpus import Corpus
+from parser.training.observers import Metrics
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Parses dev and test: after each epoch, and at the end of a run.
+
+    Attributes:
+        model: the model, which training changes.
+        corpus: the corpus, with its dev and test parts.
+        single_root: whether parses have exactly one child of the root.
+        lattice_beam: the beam for lattices if all else is parsed greedily; None if there are no lattices.
+    """
+
+    model: TrainedModel | LinearModel
+    corpus: Corpus
+    single_root: bool
+    lattice_beam: Beam | None
+
+    def scores(self, part: str, search: Beam | None, int8: bool = False) -> Metrics | None:
+        """Return the metrics of a part, searched like this; None if there is no such part.
+
+        With lattices, the metrics are for the words found in them; LAS on the gold paths is added. ``int8``: with 8-bit
+        products, which need an encoder.
+        """
+        gold: GoldPart | None = getattr(self.corpus, part)
+        if gold is None:
+            return None
+        found = self._predicted(gold, search, predicted_tags(self.model), int8=int8)
+        parses = found.parses
+        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(found.tags.numbers)
+        if isinstance(self.model, LinearModel) or part not in self.corpus.lattices:
+            return scores
+        beam = self._beam_for_lattices(search)
+        found_in_lattices = self.corpus.lattices[part].scores(self.model, beam, single_root=self.single_root)
+        return found_in_lattices | {"gold_path_las": scores["las"]}
+
+    def lemma_score(self, part: str) -> float | None:
+        """Return the percentage of words of a part whose lemma is right, with the tags that the model predicts.
+
+        None if the part has no gold lemma.
+        """
+        gold: GoldPart = getattr(self.corpus, part)
+        predictor = Predictor(self.model, ParseOptions(tags=TagUse.OVERWRITE))
+        _, tags = predictor.tag(gold.sentences, [sentence.forms for sentence in gold.source])
+        roots = {*gold.sentences.offsets.tolist()}
+        return gold.lemma_score([lemma for place, lemma in enumerate(tags.values["lemma"]) if place not in roots])
+
+    def set_beam_and_calibrate(self, search: Beam | None) -> dict[str, Any]:
+        """Store the beam in the model, and fit its calibration to the dev part, if there is one with enough arcs.
+
+        Returns:
+            The calibration's part of metrics.json.
+        """
+        model, corpus = self.model, self.corpus
+        model.beam = search
+        if isinstance(model, LinearModel):
+            return {}
+        if corpus.lattices:
+            model.lattice_beam = self._beam_for_lattices(search)
+        if corpus.dev is None:
+            return {}
+        if (fitted := Calibration.fit(*self._arcs(model, corpus.dev))) != Calibration():
+            model.calibration = fitted
+        if corpus.test is None or not corpus.test.labelled.any():
+            return {}
+        log_probabilities, right = self._arcs(model, corpus.test)
+        return {"calibration_error_percent": expected_calibration_error(model.calibration(log_probabilities), right)}
+
+    def _beam_for_lattices(self, search: Beam | None) -> Beam:
+        beam = search or self.lattice_beam
+        assert beam is not None, "a run with lattices has one"
+        return beam.without_signatures()
+
+    def _arcs(self, model: TrainedModel, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
+        """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
+        found = self._predicted(gold, model.beam, steps=True)
+        assert found.steps is not None, "the predictor was asked for steps"
+        right = gold.correct(found.parses)[1][gold.labelled]
+        return found.steps.arcs[found.parses.heads != NO_NODE][gold.labelled], right
+
+    def _predicted(
+        self, gold: GoldPart, search: Beam | None, tags: TagUse = TagUse.KEEP, *, steps: bool = False, int8: bool | None = None
+    ) -> Prediction:
+        """Return what the model predicts for a part now, searched like this; without lemmas."""
+        model = self.model if isinstance(self.model, LinearModel) else self.model.frozen(int8)
+        predictor = Predictor(model, ParseOptions(beam=search or GREEDY, tags=tags), steps=steps)
+        return predictor.predict(gold.sentences, single_root=self.single_root)

@@ -1,0 +1,151 @@
+"""What a run does, stage by stage: it trains, changes the model or its folder once more, and tells what it measured.
+
+The order matters: lemmas are learned for the arithmetic that parsing will use, the scores are those of the last pass as both
+have left them, and a model's folder is checked when all is in it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parser.linear.model import LinearModel
+from parser.model.loading import load
+from parser.model_folder import EXAMPLE, MODEL, copy_text_files, find_model, has_tokenizer
+from parser.settings.plan import NetworkPlan, Plan
+from parser.storage import replacing
+from parser.text.abbreviations import language_of
+from parser.text.pipeline import TextPipeline
+from parser.training.lemma_training import learn_lemmas
+from parser.training.text import NoRunningTextError, write_splitting
+
+if TYPE_CHECKING:
+    from parser.training.run import Run
+
+log = logging.getLogger(__name__)
+
+# A model parses in 8 bits if that costs its encoder at most this much LAS on dev.
+_LOST_IN_8_BITS = 0.1
+
+
+class Stage(NamedTuple):
+    """A stage of a run.
+
+    Attributes:
+        name: in the log of --verbose.
+        do: does it; returns entries of metrics.json.
+    """
+
+    name: str
+    do: Callable[[Run], dict[str, Any]]
+
+
+def _train(run: Run) -> dict[str, Any]:
+    """Run the passes."""
+    run.train()
+    return {}
+
+
+def _choose_arithmetic(run: Run) -> dict[str, Any]:
+    """Let the encoder multiply in 8 bits if dev loses little LAS by it; the scores of the last pass are then for 8 bits.
+
+    Without scores of dev, a model that is trained further multiplies as before. A resumed run does it again, with the same
+    result.
+    """
+    model, single = run.model, run.scores["dev"]
+    if isinstance(model, LinearModel) or not model.contextual:
+        return {}
+    name = next((name for name in ("las", "uas") if single is not None and name in single), None)
+    if single is None or name is None or run.plan.device != "cpu":
+        model.int8 = model.int8_lost_las is not None and model.int8_lost_las <= _LOST_IN_8_BITS
+        return {}
+    dev = run.measure("dev", run.plan.search, int8=True)
+    assert dev is not None, "there is a dev part"
+    model.int8_lost_las = round(single[name] - dev[name], 4)
+    model.int8 = model.int8_lost_las <= _LOST_IN_8_BITS
+    used = "the model uses them" if model.int8 else "the model keeps single precision"
+    log.info("8-bit products lose %.2f %s on dev; %s", model.int8_lost_las, name.upper(), used)
+    if model.int8:
+        run.scores.update({"dev": dev, "test": run.measure("test", run.plan.search, int8=True)})
+    return {}
+
+
+def _learn_lemmas(run: Run) -> dict[str, Any]:
+    """Learn lemmas, if the model predicts them; a resumed run does it again, with the same result."""
+    model, plan = run.model, run.plan
+    if isinstance(model, LinearModel) or model.vocabularies.lemmas is None:
+        return {}
+    assert isinstance(plan.model, NetworkPlan), "a network has the plan of one"
+    log.info("learning lemmas")
+    with run.stopwatch("lemmas"):
+        learn_lemmas(model, run.corpus.tagged, plan.model.lemma_epochs, plan.seed, anew=plan.start is None)
+    for part, scores in run.scores.items():
+        if scores is not None and (score := run.evaluation.lemma_score(part)) is not None:
+            run.scores[part] = scores | {"lemma": score}
+    return {}
+
+
+def _calibrate(run: Run) -> dict[str, Any]:
+    """Store the beam in the model, and fit its calibration to dev."""
+    log.info("saving" if run.corpus.dev is None else "calibrating on dev and saving")
+    return run.evaluation.set_beam_and_calibrate(run.plan.search)
+
+
+def _save(run: Run) -> dict[str, Any]:
+    """Write the model's folder, with a sentence to try it with."""
+    folder = run.folder / MODEL
+    run.model.save(folder)
+    if run.example is not None:
+        with replacing(folder / EXAMPLE) as temporary:
+            temporary.write_text(run.example, encoding="utf-8", newline="\n")
+    return {}
+
+
+def learn_splitting(plan: Plan, folder: Path) -> None:
+    """Give a model's folder what splits text: that of the model of ``start``, or a tokenizer and a segmenter that are trained.
+
+    Without running text in the training part, a warning says so, and the folder gets none.
+
+    Raises:
+        ConlluError: a file has changed, and is no longer CoNLL-U.
+    """
+    if plan.start is not None and plan.keeps_text:
+        copy_text_files(find_model(Path(plan.start)), folder)
+    if not plan.tokenizer or has_tokenizer(folder):
+        return
+    with TemporaryDirectory() as place:
+        train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
+        language = language_of(plan.files.train.paths)  # before parts were held out
+        try:
+            write_splitting(train, dev, folder, plan.seed, segmenter=plan.segmenter, language=language)
+        except NoRunningTextError as error:
+            log.warning("no tokenizer is trained, so the model parses CoNLL-U but no text: %s", error)
+
+
+def _learn_splitting(run: Run) -> dict[str, Any]:
+    learn_splitting(run.plan, run.folder / MODEL)
+    return {}
+
+
+def _check(run: Run) -> dict[str, Any]:
+    """Load what was saved: this runs all checks of model folders."""
+    load(run.folder / MODEL)
+    if has_tokenizer(run.folder / MODEL):
+        TextPipeline.of_model(run.folder / MODEL)
+    return {}
+
+
+STAGES = [
+    Stage("passes", _train),
+    Stage("arithmetic", _choose_arithmetic),
+    Stage("lemmas", _learn_lemmas),
+    Stage("metrics", lambda run: run.metrics()),
+    Stage("calibration", _calibrate),
+    Stage("folder", _save),
+    Stage("text splitting", _learn_splitting),
+    Stage("check", _check),
+]
+"""The stages of every run, in their order."""
