@@ -58,8 +58,5 @@ WINDOWS_PER_BATCH = 32
 # Sentences that explore together: limits memory; far fewer would fill a matrix product.
 SENTENCES_PER_EXPLORATION = 4_096
 
-# Tokens whose vectors a teacher makes together.
-TOKENS_PER_TEACHING = 20_000
-
 # Words between two updates of a lemmatizer.
 WORDS_PER_LEMMA_UPDATE = 64

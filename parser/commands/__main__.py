@@ -33,7 +33,6 @@ COMMANDS = {
     "train_treebanks": "train a parser for every treebank of a folder, and write a table",
     "trace": "show a computation step by step, with the scores of oracle and classifier",
     "projectivize": "make the trees of a file projective",
-    "recombine": "make new training sentences from subtrees of a treebank",
     "lattices": "make word lattices with the lexicon of a treebank",
     "benchmark": "measure oracles, parsing and training on this machine (needs a checkout of the source)",
 }
@@ -51,6 +50,12 @@ _ELSEWHERE = {
     **dict.fromkeys(("speed", "profile"), "benchmark"),
 }
 
+# Commands of before, and what to type instead.
+_LEFT = {
+    "recombine": "it made new training sentences; parse text with the better model, and give treebank.train=[TRAIN,PARSED] "
+    "(commit b043ab10 has it)",
+}
+
 
 def usage() -> str:
     """Return the text of --help: all commands."""
@@ -64,6 +69,8 @@ def main() -> NoReturn:
         command_line.run(lambda: print(usage()))
     if words[0] == "--version":
         command_line.run(lambda: print(f"optimal-step {version('optimal-step')}"))
+    if words[0] in _LEFT:
+        sys.exit(f"error: the command {words[0]} has left: {_LEFT[words[0]]}")
     if words[0] not in COMMANDS:
         near = did_you_mean(words[0], [*COMMANDS, "--help", "--version"], _ELSEWHERE)
         sys.exit(f"error: there is no command {words[0]!r}{near}; the commands are {', '.join(COMMANDS)}")

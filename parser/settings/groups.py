@@ -142,7 +142,7 @@ class PathSetting:
 
 _FILE, _FILES = PathSetting(PathKind.FILE), PathSetting(PathKind.FILE, several=True)
 _PARTS = PathSetting(PathKind.FILE, several=True, inside=True)
-_FOLDER, _FOLDERS = PathSetting(PathKind.MODEL), PathSetting(PathKind.MODEL, several=True)
+_FOLDER = PathSetting(PathKind.MODEL)
 _PRETRAINED, _PLACE = PathSetting(PathKind.PRETRAINED), PathSetting(PathKind.FOLDER)
 
 
@@ -306,13 +306,6 @@ class SecondPass:
 
 
 @dataclass
-class DistillationSettings:
-    """The models that the second pass learns from besides the oracle; see training/examples/teacher.py."""
-
-    teacher: Any = path(_FOLDERS)  # str | list[str] | None, for which OmegaConf has no type
-
-
-@dataclass
 class LatticeSettings:
     """Word lattices of the parts of the treebank, and how training uses them; see training/examples/lattices.py."""
 
@@ -430,7 +423,6 @@ class Settings:
 class MlpSettings(Settings):
     """The settings with model=mlp."""
 
-    distillation: DistillationSettings = field(default_factory=DistillationSettings)
     lattice: LatticeSettings = field(default_factory=LatticeSettings)
 
 

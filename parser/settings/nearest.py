@@ -73,6 +73,7 @@ _VALUES = {
 _LEFT = {
     "tokenizer=udpipe": "UDPipe's tokenizer is no longer trained; tokenizer=characters trains ours, in seconds",
     "tokenizer.epochs": "it was of UDPipe's tokenizer; leave it out, and choose tokenizer=characters",
+    "distillation.teacher": "parse more text with the teacher, and give treebank.train=[TRAIN,PARSED]; commit b043ab10 has it",
     "tokenizer.name": "leave it out, and choose tokenizer=characters or tokenizer=none",
 }
 

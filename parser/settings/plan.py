@@ -131,13 +131,11 @@ class ExplorationPlan(PassPlan):
     Attributes:
         optimizer: how the classifier is fitted.
         settings: how it explores, and what its examples teach.
-        teachers: run folders of other models; the mean of their distributions is learned besides the oracle's steps.
     """
 
     name = "second_pass"
     optimizer: OptimizerPlan
     settings: SecondPass
-    teachers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -296,11 +294,6 @@ class Plan:
     tensorboard: TensorBoardSettings
     recorded: Mapping[str, Any]
     swept: tuple[str, ...] = ()
-
-    @property
-    def teachers(self) -> tuple[str, ...]:
-        """The run folders of the teachers."""
-        return tuple(teacher for one in self.passes if isinstance(one, ExplorationPlan) for teacher in one.teachers)
 
     @property
     def trees(self) -> set[TrainingTrees]:
@@ -464,10 +457,7 @@ def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
     given = made.start is not None and (training is not None or second.trees is not None)
     yield GoldPlan(first.epochs, first.trees, OptimizerPlan(*how, spans[0], optimizer.batch_size), given)
     if second.trees is not None and not (given and training is not None):
-        teachers = tuple(path for key, path in files.models.items() if key.startswith("distillation.teacher"))
-        yield ExplorationPlan(
-            second.epochs, second.trees, OptimizerPlan(*how, spans[1], optimizer.batch_size), second, teachers
-        )
+        yield ExplorationPlan(second.epochs, second.trees, OptimizerPlan(*how, spans[1], optimizer.batch_size), second)
     if training is not None and search is not None:
         how = OptimizerName.adam, training.learning_rate, optimizer.schedule
         key, span = "beam.training.learning_rate", Span(0, training.epochs)

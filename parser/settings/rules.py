@@ -55,7 +55,7 @@ _NETWORK_KEYS = (
 )
 _FIRST_PASSES_KEYS = (
     *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate", "optimizer.batch_size", "first_pass"),
-    *("second_pass", "distillation.teacher"),
+    "second_pass",
 )
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
@@ -92,8 +92,6 @@ def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)
-        if made.distillation.teacher == []:
-            yield "distillation.teacher=[] names no teacher; give a run folder of model=bilstm, or null"
     if made.device.partition(":")[0] not in DEVICES:
         yield _unknown(f"device={made.device}", DEVICES)
 
@@ -130,9 +128,6 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
     if isinstance(made, MlpSettings):
         others = [f"lattice.{name}" for name in ("dev", "test", "lookahead", "gold", "max_arcs", "choices", "beam")]
         wanting += [
-            (["distillation.teacher"], made.second_pass.trees is not None, _SECOND_PASS),
-            (["distillation.teacher"], made.lattice.train is None, "lattice.train=null"),
-            (["distillation.teacher"], made.system != "lr_spine", "system!=lr_spine"),
             (["lattice.train"], made.system in ("arc_standard", "attardi"), "system=arc_standard or system=attardi"),
             (others, made.lattice.train is not None, "lattice.train=FILE"),
             (["lattice.dev"], treebank.dev is not None, "treebank.dev=FILE"),
@@ -228,8 +223,8 @@ def _wrong_partial(made: Settings) -> Iterator[str]:
         yield f"{key}: oracle={made.oracle} of system={made.system} needs all heads; {fix}"
     if isinstance(made, LinearSettings):
         yield f"{key}: model={made.model} cannot learn from several right outputs; choose model=mlp or model=bilstm"
-    if isinstance(made, MlpSettings) and (made.lattice.train is not None or made.distillation.teacher is not None):
-        yield f"{key} is supported neither with lattices nor with teachers; leave out lattice.train= and distillation.teacher="
+    if isinstance(made, MlpSettings) and made.lattice.train is not None:
+        yield f"{key} is not supported with lattices; leave out lattice.train="
 
 
 # The values of ties by system; all other systems have oracles.TIES.

@@ -31,7 +31,6 @@ from parser.settings.plan import (
     StructuredPlan,
 )
 from parser.training.examples.corpus import Corpus
-from parser.training.examples.teacher import load_teachers
 from parser.training.passes import RunContext, TrainingPass
 from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
 from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
@@ -71,9 +70,8 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
             case GoldPlan():
                 passes.append(gold := GoldPass(one, trained, context))
             case ExplorationPlan():
-                teachers = load_teachers(plan, model)
                 joined = gold if one.settings.examples is ExampleUse.join else None
-                passes.append(ExplorationPass(one, trained, context, plan.oracle, joined, teachers))
+                passes.append(ExplorationPass(one, trained, context, plan.oracle, joined))
             case GlobalPlan():
                 passes.append(GlobalPass(one, trained, context))
     return model, passes

@@ -64,8 +64,8 @@ class ModelCard(Observer):
         kept = text_files(find_model(Path(plan.start))) if plan.start is not None and plan.keeps_text else []
         self._kept = ["tokenizer"] if TOKENIZER in kept else []
         self._kept += ["segmenter"] if SEGMENTER in kept else []
-        models = [("start", plan.start), *(("distillation.teacher", teacher) for teacher in plan.teachers)]
-        self._rows += [row for key, model in models if model for row in _rows_of_card(key, Path(model))]
+        if plan.start is not None:
+            self._rows += _rows_of_card("start", Path(plan.start))
 
     def on_end(self, metrics: dict[str, Any]) -> None:
         """Write the card beside the model."""

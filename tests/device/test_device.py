@@ -105,14 +105,6 @@ def test_without_dropout_the_weights_are_those_of_the_cpu(treebank, tmp_path):
         np.testing.assert_allclose(weights, device[name], atol=1e-4, err_msg=name)
 
 
-def test_a_teacher_is_asked_on_the_device(treebank, tmp_path):
-    with fake_device():
-        train(run(treebank, "recipe=accurate", *ENCODER, *FEW, f"device={NAME}"), tmp_path / "teacher")
-        taught = [f"distillation.teacher={tmp_path / 'teacher'}"]
-        metrics = train(run(treebank, "recipe=accurate", *FEW, f"device={NAME}", *taught), tmp_path / "taught")
-    assert metrics["dev"]["las"] >= 0
-
-
 def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
     train(run(treebank, *TEXT, *FEW), tmp_path)
     sentences = read_treebank(treebank).sentences

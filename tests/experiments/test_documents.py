@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import choices, comparison, compression, speed, table7, text
+from experiments import choices, comparison, speed, table7, text
 from experiments.command import settings_of
 from experiments.engine import Experiment
 from experiments.figures import read_csv
@@ -133,19 +133,6 @@ def test_what_8_bits_cost():
     for page in ("README.md", "eight_bits.md"):
         of_experiments = (EXPERIMENTS / page).read_text(encoding="utf-8").lower()
         assert f"at most {most:.2f} las in the mean of 3 seeds (goal: 0.1), {worst:.2f} with one seed of cu" in of_experiments
-
-
-def test_what_a_faster_parser_learns_from_a_pretrained_encoder():
-    rows = rows_of(compression.EXPERIMENT, "compression")
-    wanted = settings_of(compression.Compression, "compression")
-    columns = ["LAS / UAS", "LAS on dev", "LAS from text", "words per CPU second"]
-    for treebank in wanted.languages:
-        of_treebank = chosen(rows, treebank=treebank)
-        systems = [name for name in wanted.all_systems if chosen(of_treebank, system=name)]
-        for (_, *cells), system in zip(table(EXPERIMENTS / "compression.md", [treebank, *columns]), systems, strict=True):
-            found = chosen(of_treebank, system=system)
-            speed = f"{np.mean(numbers(found, 'words_per_second')):,.0f}"
-            assert cells == [mean(found, "las", "uas"), mean(found, "dev_las"), mean(found, "raw_las"), speed]
 
 
 def test_what_a_parser_of_text_reaches():

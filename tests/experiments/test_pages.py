@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments import compression, speed, text
+from experiments import front, speed, text
 from experiments.command import settings_of
 from experiments.tables import read_rows
 from experiments.trainings import GONE, Training, is_gone
@@ -23,8 +23,7 @@ TRAINED = [
     ("choices", "choices", []),
     ("choices", "ablation", []),
     ("choices", "paper_literal", ["languages=[hu,got]"]),
-    ("compression", "compression", []),
-    ("compression", "front", []),
+    ("front", "front", []),
     ("lattices", "lattices", []),
     ("comparison", "online", []),
     ("peers", "peers", []),
@@ -132,9 +131,8 @@ def test_every_variant_can_be_trained(module, config, overrides):
         named = {name for claim in wanted.all_claims.values() for name in (*claim.better, *claim.worse)}
         assert named | {name for pair in wanted.all_times.values() for name in pair} <= set(wanted.all_variants)
     for settings in variants.values():
-        if isinstance(settings, compression.System):
-            taught = ["distillation.teacher=RUN_FOLDER"] if settings.distributions else []
-            settings = [*settings.training, *taught]
+        if isinstance(settings, front.System):
+            settings = settings.training
         if not is_gone(settings):
             plan(Training.of(wanted, "hu", 1, settings).settings())
 

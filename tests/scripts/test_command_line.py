@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from parser.commands import draw, lattices, projectivize, recombine, report, trace
+from parser.commands import draw, lattices, projectivize, report, trace
 from parser.commands.command_line import number_of_threads
 from tests import forked
 from tests.toy import ROOT
@@ -204,7 +204,6 @@ def test_numbers_of_threads_that_cannot_be(text):
         (draw, "trees.conllu -o trees.conllu"),
         (draw, "other.conllu --gold trees.conllu -o ./trees.conllu"),
         (projectivize, "trees.conllu -o trees.conllu"),
-        (recombine, "trees.conllu -o trees.conllu"),
         (trace, "trees.conllu -o trees.conllu"),
         (report, "run --gold trees.conllu -o trees.conllu"),
         (lattices, "build trees.conllu -o trees.conllu"),

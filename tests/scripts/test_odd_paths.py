@@ -153,7 +153,6 @@ def test_other_commands(trained):
     trained.start("scripts/parse_many.py", run, data, "-o", f"{out} many", "--workers", "1")
     assert (trained.folder / f"{out} many" / trained.data).exists()
     trained.start("scripts/projectivize.py", data, "-o", f"{out} projective")
-    trained.start("scripts/recombine.py", data, "-o", f"{out} recombined")
     trained.start("scripts/draw.py", data, "-o", f"{out}.svg", "--sentence", "1")
     trained.start("scripts/trace.py", data, "--model", run, "-o", f"{out}.html")
     trained.start("scripts/report.py", run, "--part", "dev", "-o", f"{out} report.html")

@@ -53,6 +53,12 @@ def test_the_command_that_was_meant_is_named(given, meant, monkeypatch):
         __main__.main()
 
 
+def test_a_command_that_has_left_says_what_to_type_instead(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["optimal-step", "recombine", "a.conllu"])
+    with pytest.raises(SystemExit, match=r"^error: the command recombine has left: .*treebank.train=\[TRAIN,PARSED\]"):
+        __main__.main()
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -19,7 +19,7 @@ from tests.toy import settings
 TRAIN, DEV, RUN, SWEEP = "treebank.train", "treebank.dev", "hydra.run.dir", "hydra.sweep.dir"
 PATHS = {
     *(f"{group}.{part}" for group in ("treebank", "lattice") for part in ("train", "dev", "test")),
-    *("vectors.file", "vectors.subwords", "paths.treebanks", "start", "distillation.teacher"),
+    *("vectors.file", "vectors.subwords", "paths.treebanks", "start"),
     *("encoder.pretrained", "pretrained.cache"),
 }
 

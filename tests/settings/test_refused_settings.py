@@ -21,7 +21,6 @@ GLOBAL = "recipe=accurate beam=global start=runs/some"
 LINEAR = "model=linear beam=global"
 LATTICE = "lattice.train=a.conllul"
 TUNED = "recipe=text encoder.pretrained=FOLDER pretrained.tune=true"
-TAUGHT = "distillation.teacher=runs/taught"
 SEVERAL = "treebank.train={a:a.conllu,b:b.conllu} treebank.test=null"
 
 
@@ -54,7 +53,6 @@ REFUSED = [
     ("recipe=text encoder.augment.unfinished=2", "encoder.augment.unfinished=2 1"),
     ("recipe=text +encoder.augment.shout=0.1", "encoder.augment.shout capitals lower quotes unfinished"),
     ("recipe=text encoder.pretrained=FOLDER encoder.augment.lower=0.1", "encoder.augment.lower=0.1 pretrained.tune=true"),
-    (f"{BILSTM} {TAUGHT}", "distillation.teacher=runs/taught model=mlp"),
     (f"{BILSTM} {LATTICE}", "lattice.train=a.conllul model=mlp"),
     ("beam.size=4", "beam.size=4 beam.size beam=local beam=global"),
     ("beam.merge=none", "beam.merge=none beam=local beam=global"),
@@ -112,6 +110,7 @@ REFUSED = [
     ("beam=local beam.merge=all", "beam.merge=all none configuration"),
     ("beam=local beam.name=global", "beam.name=global beam=local beam=global"),
     ("tokenizer=udpipe", "tokenizer=udpipe tokenizer=characters"),
+    ("distillation.teacher=runs/taught", "distillation.teacher treebank.train=[TRAIN,PARSED]"),
     ("beam=global beam.training.update=late", "beam.training.update=late early max_violation"),
     (f"{LATTICE} lattice.gold=some", "lattice.gold=some infused skip"),
     ("model=linear online.mode=random", "online.mode=random static nondet explore"),
@@ -209,7 +208,6 @@ REFUSED = [
     ("treebank.partial=true oracle=nederhof_linear", "treebank.partial=true oracle=nederhof_linear oracle=context_rows"),
     ("treebank.partial=true system=swap", "treebank.partial=true system=swap another system"),
     ("treebank.partial=true model=linear", "treebank.partial=true model=linear model=mlp model=bilstm"),
-    (f"{TAUGHT} treebank.partial=true", "treebank.partial=true distillation.teacher="),
     # Beams and global training.
     ("model=linear beam=local beam.merge=signature", "beam.merge=signature system=arc_standard beam.merge=configuration"),
     ("system=attardi beam=local beam.merge=signature", "beam.merge=signature system=arc_standard beam.merge=configuration"),
@@ -230,12 +228,6 @@ REFUSED = [
     (f"{LATTICE} treebank.test=null treebank.folds=9 treebank.fold=1", "treebank.folds=9"),
     (f"{LATTICE} treebank.on_error=skip", "treebank.on_error=skip"),
     # Teachers.
-    (f"{TAUGHT} column=2", "distillation.teacher=runs/taught second_pass.trees=TREES column=3"),
-    (f"{TAUGHT} system=lr_spine", "distillation.teacher=runs/taught system!=lr_spine"),
-    (f"{TAUGHT} {LATTICE}", "distillation.teacher=runs/taught lattice.train=null"),
-    ("distillation.teacher=[]", "distillation.teacher=[] null"),
-    ("distillation.teacher=[3]", "distillation.teacher=[3] distillation.teacher=PATH distillation.teacher=[PATH,PATH]"),
-    ("distillation.teacher={a:b}", "distillation.teacher= distillation.teacher=PATH distillation.teacher=[PATH,PATH]"),
     # The machine, and the files.
     ("~treebank", "treebank=NAME treebank.train=FILE"),
     ("treebank.train=null", "treebank=NAME treebank.train=FILE"),
@@ -378,12 +370,6 @@ def test_the_options_that_are_not_settings_are_those_of_hydra():
 )
 def test_settings_that_can_be(overrides):
     planned(*overrides.split())
-
-
-def test_a_teacher_has_no_pass_to_teach_in():
-    """The command says it of the override, and whoever calls train() is told, too."""
-    with pytest.raises(SettingsError, match=r"^distillation\.teacher=runs/taught .* start=null or beam!=global"):
-        plan(settings(*GLOBAL.split(), TAUGHT))
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_names_and_places(files, tmp_path):
     assert made.treebank.name == "a+b"
     assert list(made.treebank.train) == [str(path) for path in files]
     here = {
-        "treebank.dev": "d.conllu", "lattice.train": "l.conllul", "vectors.file": "v.vec", "distillation.teacher": "runs/t",
+        "treebank.dev": "d.conllu", "lattice.train": "l.conllul", "vectors.file": "v.vec",
         "start": "runs/f",
     }  # fmt: skip
     others = settings(*(f"{key}={path}" for key, path in here.items()))
@@ -143,9 +143,9 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
     (tmp_path / "el" / SETTINGS).touch()  # so that it looks like a model
     places = {"hu": fetched / "hu"} | {name: tmp_path / name for name in ("el", "tr", "x/hu")}
     for start, expected in places.items():
-        made = settings(f"start={start}", f"distillation.teacher=[{start},hu]")
+        made = settings(f"start={start}")
         make_absolute(made, tmp_path)
-        assert (made.start, list(made.distillation.teacher)) == (str(expected), [str(expected), str(fetched / "hu")])
+        assert made.start == str(expected)
 
 
 def lines(words: str, comments: str = "") -> str:

@@ -102,12 +102,3 @@ def test_training_goes_on_with_several_under_other_names(trained, files, tmp_pat
     metrics = train(planned(*more, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path)
     assert load(tmp_path).vocabularies.treebanks == ["up", "left", "right"]
     assert metrics["dev"]["left/uas"] > 90
-
-
-def test_a_teacher_of_several_takes_a_treebank_by_its_name(trained, files, tmp_path, caplog):
-    caplog.set_level("INFO")
-    few = ["classifier.hidden=8", "vectors.dimensions=4", "first_pass.epochs=1", "second_pass.epochs=1"]
-    read = ["embeddings.suffix3=4", "features.suffix3=[s0]", f"distillation.teacher={trained[0]}"]
-    train(run_alone(files[0], "treebank.name=left", "recipe=accurate", *few, *read), tmp_path)
-    assert "(right, left): these sentences are read as left; treebank.name=NAME" in caplog.text
-    assert load(tmp_path).vocabularies.treebanks == []

@@ -61,16 +61,6 @@ def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> T
     return (scores.logsumexp(1) - right.logsumexp(1)).mean()
 
 
-def distillation_loss(scores: Tensor, taught: Tensor) -> Tensor:
-    """Return the cross entropy with a teacher's distributions, mean over the examples of a batch.
-
-    Args:
-        scores: float[examples, outputs].
-        taught: float[examples, outputs], the distributions; 0 for an example that no teacher has seen.
-    """
-    return -(taught * scores.log_softmax(1)).sum() * (1 / len(scores))
-
-
 def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:
     outputs = torch.arange(scores.shape[1], device=scores.device)
     first, end = groups.blocks[:, :1], groups.blocks[:, 1:]
@@ -94,19 +84,16 @@ class AutogradGradients:
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
 
-    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> Tensor:
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
         """Return the mean loss of a batch, in nats, with dropout; a tensor on the device, so that nothing waits for it.
 
         Args:
             features: int32[rows, slots].
             targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
             groups: which rows form an example; None: each row is an example.
-            taught: see distillation_loss(), which is added; only for examples of one row.
         """
         scores = self._classifier(features, dropping=True)
         loss = set_loss(scores, targets, groups)
-        if taught is not None:
-            loss = loss + distillation_loss(scores, taught)
         self._classifier.zero_grad()
         loss.backward()
         return loss.detach()
@@ -148,7 +135,7 @@ class CompiledGradients:
         self._like_inputs = torch.empty(batch, self._classifier.layout.width)  # only its shape matters
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> float:
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None) -> float:
         """Return the loss, as AutogradGradients.loss() does; the gradients go to ``gradients``."""
         values = features.numpy()
         if len(values) > len(self._ones):
@@ -160,7 +147,7 @@ class CompiledGradients:
         self._one_hot.add(values, total.numpy())
         active = self._activation.apply(total)
         hidden = active if kept is None else active * kept
-        loss, by_score = self._loss_of(product(hidden, self._output, self._output_bias), targets, groups, taught)
+        loss, by_score = self._loss_of(product(hidden, self._output, self._output_bias), targets, groups)
 
         self.gradients["output.weight"].values = product(by_score.t(), hidden.t()).numpy()
         by_total = product(by_score, self._output.t())
@@ -173,7 +160,7 @@ class CompiledGradients:
             self.embedded.collect(by_total, values, scale, kept_inputs)
         return loss
 
-    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: Tensor | None) -> tuple[float, Tensor]:
+    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None) -> tuple[float, Tensor]:
         """Return the loss, and its derivatives by the scores, float32[rows, outputs]; their sums go to the bias's gradient."""
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
@@ -183,10 +170,7 @@ class CompiledGradients:
             return grouped_loss_and_gradient(*arrays), by_score
         log_probabilities = scores.log_softmax(1)
         by_score = log_probabilities.exp()
-        loss = loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
-        if taught is not None:
-            loss += add_distillation(log_probabilities.numpy(), taught.numpy(), by_score.numpy(), by_bias)
-        return loss, by_score
+        return loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias), by_score
 
 
 _EMBEDDED, _VECTORS = "embedded.weight", "tokens.embeddings.vectors."
@@ -256,31 +240,6 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
             gradient[a] /= batch
             by_bias[a] += gradient[a]
     return loss / len(targets)
-
-
-@kernel(error_model="numpy")
-def add_distillation(log_probabilities, taught, by_score, by_bias):
-    """Return the mean loss, in nats, against a teacher's distributions, and add its derivatives; see distillation_loss().
-
-    Args:
-        log_probabilities, taught: float32[batch, outputs].
-        by_score: float32[batch, outputs], derivatives by the scores; ``by_bias``: float32[outputs], their sums over the batch.
-    """
-    loss = 0.0
-    batch = np.float32(len(taught))
-    for r in range(len(taught)):
-        logs, wanted, gradient = log_probabilities[r], taught[r], by_score[r]
-        mass = np.float32(0)
-        for a in range(len(wanted)):
-            mass += wanted[a]
-        if mass == np.float32(0):
-            continue
-        for a in range(len(wanted)):
-            loss -= wanted[a] * logs[a]
-            slope = (mass * np.exp(logs[a]) - wanted[a]) / batch
-            gradient[a] += slope
-            by_bias[a] += slope
-    return loss / len(taught)
 
 
 @kernel(error_model="numpy")

@@ -31,7 +31,6 @@ from parser.evaluation.gold_part import GoldPart, has_values
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import under
 from parser.lattices.gold_paths import MissingPath
-from parser.model.model import FrozenModel
 from parser.model.parser_model import ParserModel
 from parser.model.trained_model import TrainedModel
 from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
@@ -145,7 +144,7 @@ class Corpus:
             slots = _slots(plan, network, vocabularies)
         if not (by_attribute if network is None else slots):
             raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-        relations = _relations(parts.known, plan.teachers, plan.files.train.partial)
+        relations = _relations(parts.known, plan.files.train.partial)
         return cls(plan, parts, vocabularies, relations, slots, vectors)
 
     @classmethod
@@ -405,15 +404,11 @@ def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
     return (deprel for deprel in deprels if not (partial and deprel == EMPTY))
 
 
-def _relations(sentences: Iterable[Sentence], teachers: Sequence[str], partial: bool) -> Vocabulary:
-    """Return the relations of some sentences, numbered as the first teacher's if these are the same ones."""
+def _relations(sentences: Iterable[Sentence], partial: bool) -> Vocabulary:
+    """Return the relations of some sentences."""
     relations = Vocabulary.of(_deprels(sentences, partial))
     if {*relations.symbols} <= {UD_ROOT}:  # only sentences of one word: other words need a relation as well
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
-    if teachers:
-        known = FrozenModel.load(Path(teachers[0])).relations
-        if set(known.symbols) == set(relations.symbols):
-            return known
     return relations
 
 

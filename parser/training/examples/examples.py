@@ -70,8 +70,6 @@ class Examples:
             row i only.
         blocks: int32[feature rows, 2], the outputs that a row scores: the first, and the end; None without ``starts``, where
             each row scores all outputs.
-        soft: float32[examples, outputs], a teacher's distribution for each example (without ``starts``), 0 for an example
-            that no teacher has seen; None if there is no teacher.
     """
 
     features: np.ndarray
@@ -79,7 +77,6 @@ class Examples:
     sentences: np.ndarray
     starts: np.ndarray | None = None
     blocks: np.ndarray | None = None
-    soft: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -87,8 +84,7 @@ class Examples:
     def take(self, numbers: np.ndarray) -> Examples:
         """Return the examples of these numbers (int[m]), in their order."""
         if self.starts is None or self.blocks is None:
-            soft = None if self.soft is None else self.soft[numbers]
-            return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers], soft=soft)
+            return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers])
         counts = np.diff(self.starts)[numbers]
         starts = np.cumsum([0, *counts])
         rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][numbers] - starts[:-1], counts)
@@ -111,7 +107,6 @@ class Examples:
             np.concatenate([part.sentences for part in parts]),
             _concatenated_starts([part.starts for part in parts if part.starts is not None]),
             np.concatenate(blocks) if (blocks := [part.blocks for part in parts if part.blocks is not None]) else None,
-            _concatenated_soft_targets(parts),
         )
         features = np.empty((sum(len(part.features) for part in parts), parts[0].features.shape[1]), np.int32)
         parts.reverse()
@@ -322,14 +317,6 @@ def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
         return None
     ends = np.cumsum([part[-1] for part in parts])
     return np.concatenate([[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))])
-
-
-def _concatenated_soft_targets(parts: list[Examples]) -> np.ndarray | None:
-    """Return the parts' soft targets, float32[examples, outputs], 0 for examples without a teacher; None if no part has any."""
-    width = next((part.soft.shape[1] for part in parts if part.soft is not None), None)
-    if width is None:
-        return None
-    return np.concatenate([np.zeros((len(one), width), np.float32) if one.soft is None else one.soft for one in parts])
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:

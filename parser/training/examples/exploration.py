@@ -5,8 +5,7 @@ This is the second pass of Nederhof (2019), Section 8. Large batches of sentence
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from parser.inference.precomputed import Scorer
 from parser.networks.classifier import ContextualScorer
 from parser.settings.groups import Policy, Target
 from parser.training.examples.examples import (
-    BatchedComputations,
     Examples,
     GatheredExamples,
     OnStep,
@@ -34,9 +32,6 @@ from parser.transitions.decisions import (
 )
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import Transitions, TransitionSystem
-
-SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Transitions], np.ndarray]
-"""Returns soft targets, float32[m, outputs], for the rows (int[m]) of a batch that take a step, and their transitions."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,6 @@ def explore(
     probability: float = 1.0,
     generator: np.random.Generator | None = None,
     on_step: OnStep | None = None,
-    soft_targets: SoftTargetSource | None = None,
 ) -> tuple[Examples, ExplorationReport]:
     """Parse the sentences by the predictions of the classifier; the oracle says what is optimal at every step.
 
@@ -97,7 +91,6 @@ def explore(
         probability: the probability of the predicted transition, where the policy mixes predicted and optimal ones.
         generator: random numbers, for policies that need them.
         on_step: called for each step.
-        soft_targets: gives the examples soft targets.
 
     Returns:
         An example for each configuration met, and statistics.
@@ -117,9 +110,7 @@ def explore(
             right = batch.right_outputs(outputs, rows, transitions, edges)
             whole = data.trees.whole[batch.numbers[rows]]
             targets = target_columns(system, outputs, transitions, scores, target, whole)
-            examples = new_examples(system, features, transitions, right, targets, batch.numbers[rows])
-            soft = None if soft_targets is None else soft_targets(batch, rows, transitions)
-            gathered.append(replace(examples, soft=soft))
+            gathered.append(new_examples(system, features, transitions, right, targets, batch.numbers[rows]))
             predicted = best(system, scores, transitions)
             columns, relations = _explored(system, transitions, scores, outputs, predicted, policy, probability, generator)
             each = np.arange(len(rows))

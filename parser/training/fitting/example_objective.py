@@ -41,19 +41,17 @@ class ExampleBatch(NamedTuple):
     features: Tensor
     targets: Tensor
     groups: Groups | None
-    taught: Tensor | None
 
     @classmethod
     def of(cls, examples: Examples, device: torch.device) -> ExampleBatch:
         """Return a batch of all these examples."""
         features = to_device(examples.features, device)
         targets = to_device(examples.targets.astype(np.int64), device)
-        taught = None if examples.soft is None else to_device(examples.soft, device)
-        return cls(features, targets, Groups.of(examples, device), taught)
+        return cls(features, targets, Groups.of(examples, device))
 
 
 class ExampleObjective:
-    """The Objective of examples, each with its correct outputs and, optionally, soft targets.
+    """The Objective of examples, each with its correct outputs.
 
     Args:
         classifier: the classifier to train.
@@ -82,8 +80,8 @@ class ExampleObjective:
 
     @property
     def uniform_loss(self) -> float:
-        """Return the loss of an example, in nats, under a uniform distribution; a teacher's distribution doubles it."""
-        return (1.0 if self.examples.soft is None else 2.0) * math.log(self._n_outputs)
+        """Return the loss of an example, in nats, under a uniform distribution."""
+        return math.log(self._n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Iterator[ExampleBatch]]:
         """Draw batches of examples; each example is in one batch."""

@@ -31,7 +31,6 @@ from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
 from parser.training.examples.exploration import ExplorationReport, explore
 from parser.training.examples.lattices import Choices
-from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
 from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, WordDropout, unknown_rates
@@ -293,7 +292,6 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         plan, classifier, context: see ClassifierPass.
         oracle: the oracle.
         gold: the first pass, if its examples are learned as well; else None.
-        teachers: models that give soft targets for explored configurations; may be empty.
     """
 
     def __init__(
@@ -303,26 +301,16 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         context: RunContext,
         oracle: OraclePlan,
         gold: GoldPass | None,
-        teachers: Sequence[TrainedModel] = (),
     ) -> None:
         super().__init__(plan, classifier, context)
         self._oracle_plan = oracle
         self._gold = gold
-        self._teachers = teachers
         self._explored_with: dict[str, Tensor] = {}  # the weights of the last exploration
         self._explored: int | None = None  # the epoch that explored last
 
     @cached_property
     def _oracle(self) -> BoundOracle:
         return self._oracle_plan.create().bind(self.data.trees)
-
-    @cached_property
-    def _teacher(self) -> Teacher | None:
-        if not self._teachers:
-            return None
-        sentences = self._context.corpus.sentences(self._plan.trees)
-        encoded = [model.vocabularies.encode(sentences) for model in self._teachers]
-        return Teacher(self._teachers, encoded)
 
     def begin(self) -> None:
         if self._plan.settings.start_from_first_pass:
@@ -375,7 +363,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
             policy = how.policy, how.exploration_probability
             arguments = self._oracle, model.system, model.table, scorer, how.target, *policy, generator
             if (choices := self._choices) is None:
-                return explore(data, *arguments, soft_targets=self._teacher)
+                return explore(data, *arguments)
             choices.begin()
             examples, report = explore(data, *arguments, choices)
             return choices.joined(examples), report

@@ -1,23 +1,18 @@
-"""How much of a pretrained encoder's accuracy faster parsers learn from it, and how many words a second they still parse.
+"""LAS against speed: how accurate parsers are, from the MLP to a pretrained encoder, and how many words a second they parse.
 
-    python experiments/compression.py paths.treebanks=ud-v2.2
-    python experiments/compression.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
-    python experiments/compression.py --config-name=front "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
+    python experiments/front.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
 
-scripts/recombine.py makes new sentences from the treebank, and the parser with the pretrained encoder parses them. Parsers
-without it learn from the treebank and from these trees (Bucila, Caruana and Niculescu-Mizil 2006, Model Compression); parsers
-without any encoder also learn its distributions (parser/training/examples/teacher.py). Every system is a command line of
-``optimal-step parse``: its output is evaluated, and the processor time of its processes is measured, all systems in turn.
-The plot also shows the parsers in the rows of experiments/peers, except those whose training was stopped.
+Every system is a command line of ``optimal-step parse``: its output is evaluated, and the processor time of its processes is
+measured, all systems in turn. The plot also shows the parsers in the rows of experiments/peers, except those whose training was
+stopped.
 """
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice, product
 from pathlib import Path
 from statistics import median
@@ -32,11 +27,7 @@ from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, n
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
-from parser.commands import recombine
 from parser.evaluation import evaluate_files
-from parser.model_folder import TENSORS
-from parser.settings.paths import override
-from parser.storage import replacing, sha256_of
 from scripts.benchmarks.measurements import cpu_seconds_of_children
 from scripts.benchmarks.parsing import parse_command
 
@@ -53,23 +44,18 @@ class System:
     Attributes:
         training: settings on top of the recipe.
         parsing: options of ``optimal-step parse``.
-        copies: how many new sentences per sentence of the treebank it also learns from.
-        distributions: whether it also learns the teacher's distributions.
     """
 
     training: list[str] = field(default_factory=list)
     parsing: list[str] = field(default_factory=list)
-    copies: int = 0
-    distributions: bool = False
 
 
 @dataclass
-class Compression(Trainings):
-    """What to measure; configs/experiments/compression.yaml explains the keys."""
+class Front(Trainings):
+    """What to measure; configs/experiments/front.yaml explains the keys."""
 
     systems: list[str]
     all_systems: dict[str, System]
-    teacher: str
     rounds: int
     tokenizers: str = field(metadata=OUTPUT)
     peers: str = field(metadata=OUTPUT)
@@ -87,35 +73,30 @@ class Compression(Trainings):
         return [*parse_command(folder / "model"), *self.all_systems[name].parsing]
 
 
-def cells(wanted: Compression) -> list[Cell]:
+def cells(wanted: Front) -> list[Cell]:
     """Return a cell for each system. The systems of a treebank and seed share a job, which measures their speed in turn."""
     known = [*wanted.all_systems]
     check_known("systems", wanted.systems, known)
-    check_known("teacher", [wanted.teacher], [name for name in known if not wanted.all_systems[name].copies])
     check_at_least("rounds", wanted.rounds, 1)
     check(wanted, ("train", "dev", "test"))
     found = []
     for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or known):
         system = wanted.all_systems[name]
-        taught = [f"copies={system.copies}", f"teacher={wanted.teacher}"] if system.copies else []
-        settings = " ".join([wanted.training(name, language, seed).described, *taught, *system.parsing])
+        settings = " ".join([wanted.training(name, language, seed).described, *system.parsing])
         found.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
     return found
 
 
-def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+def measure(wanted: Front, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
     """Trains all systems, then parses with them."""
     _, treebank, seed = group[0].key
     folders: dict[str, Path] = {}
     seconds: dict[Path, float] = {}
-    names = [cell.key[0] for cell in group]
-    for name in sorted(names, key=lambda name: wanted.all_systems[name].copies):  # the teacher first
+    for name, *_ in (cell.key for cell in group):
         training = wanted.training(name, treebank, seed)
         folders[name] = folder = wanted.folder(training)
         if folder in seconds:
             continue
-        if wanted.all_systems[name].copies:
-            training = replace(training, files=taught_by(wanted, treebank, seed, wanted.all_systems[name]))
         seconds[folder] = run_training(training, folder, fresh=wanted.fresh)["cpu_seconds"]
     plain = Training.of(wanted, treebank, seed)
     dev, test = plain.part("dev"), plain.part("test")
@@ -132,24 +113,6 @@ def measure(wanted: Compression, group: list[Cell]) -> Iterator[tuple[Key, dict[
         on_dev, on_test, from_text = (f"{scores['las_universal'].f1:.4f}" for scores in found)
         values = on_test, f"{found[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[folders[name]]:.1f}"
         yield cell.key, dict(zip(MEASURED, values, strict=True))
-
-
-def taught_by(wanted: Compression, treebank: str, seed: str, system: System) -> tuple[str, ...]:
-    """Trains the teacher and lets it parse new sentences, unless that is done; returns settings that name their files."""
-    training = wanted.training(wanted.teacher, treebank, seed)
-    teacher, train = wanted.folder(training), str(training.part("train"))
-    run_training(training, teacher)
-    # The file name tells trees of different teachers apart.
-    known = repr((sha256_of(teacher / "model" / TENSORS), wanted.all_systems[wanted.teacher].parsing))
-    digest = hashlib.sha256(known.encode()).hexdigest()[:8]
-    stem = Path(wanted.runs).absolute() / f"{treebank}-copies{system.copies}-seed{seed}-{digest}"
-    new, parsed = (stem.with_name(f"{stem.name}.{what}.conllu") for what in ("new", "parsed"))
-    if wanted.fresh or not parsed.exists():
-        recombine.main([train, "-o", str(new), "--copies", str(system.copies), "--seed", seed])
-        with replacing(parsed) as temporary:
-            temporary.write_bytes(output(wanted.command(wanted.teacher, teacher), new.read_bytes()))
-    found = (override("treebank.train", [train, parsed]),)
-    return (*found, override("distillation.teacher", teacher)) if system.distributions else found
 
 
 def output(command: list[str], content: bytes) -> bytes:
@@ -188,7 +151,7 @@ def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
     return [b"".join(sentence + _END for sentence in islice(sentences, size)) for size in sizes]
 
 
-def page(rows: list[Row], wanted: Compression) -> str:
+def page(rows: list[Row], wanted: Front) -> str:
     """Return the page about the treebanks that have rows."""
     head = ["treebank", "parser", "LAS (official) / UAS", "LAS (official) on dev", "LAS (official) from text"]
     head += ["words per CPU second", "training, CPU seconds"]
@@ -201,7 +164,7 @@ def page(rows: list[Row], wanted: Compression) -> str:
     return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
 
 
-def _treebanks(rows: list[Row], wanted: Compression) -> list[str]:
+def _treebanks(rows: list[Row], wanted: Front) -> list[str]:
     return [name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)]
 
 
@@ -213,12 +176,11 @@ _FAMILIES = {
     "text, subwords": ("with subwords", SKY),
     "pretrained": ("with the pretrained encoder", ORANGE),
 }
-_TAUGHT = "taught"
 # What the end of a system's name means, and its marker.
 _SEARCHES = {"": ("greedy", "o"), ", beam 4": ("beam of 4", "^"), ", reranked": ("beam of 8 (recipe=fast: 4), reranked", "s")}
 
 
-def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
+def draw(rows: list[Row], wanted: Front, folder: Path) -> None:
     """Plots LAS against words per second, a panel for each treebank that has rows."""
     from matplotlib.lines import Line2D  # figures.py says how to install it
 
@@ -236,12 +198,10 @@ def draw(rows: list[Row], wanted: Compression, folder: Path) -> None:
         for ending, (name, marker) in _SEARCHES.items()
         if any(row["system"].endswith(ending) for row in rows)
     }
-    if any(_TAUGHT in row["system"] for row in rows):
-        handles["taught by the one with the encoder"] = Line2D([], [], marker="o", linestyle="", color=GREY)
     if peers:
         handles["parsers of others"] = Line2D([], [], marker="x", linestyle="", color=BLACK)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
-    save(figure, folder / "compression.svg")
+    save(figure, folder / "front.svg")
 
 
 def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
@@ -255,19 +215,14 @@ def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
 
 def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dict[str, tuple[float, float]]) -> None:
     for family, (label, colour) in _FAMILIES.items():
-        for taught in ("", f", {_TAUGHT}"):
-            line = [ours.get(family + taught + ending) for ending in _SEARCHES]
-            points = [point for point in line if point is not None]
-            fill = colour if taught else "white"
-            if points:
-                plot.plot(*zip(*points, strict=True), color=colour, zorder=1)
-            for point, (_, marker) in zip(line, _SEARCHES.values(), strict=True):
-                if point is not None:
-                    plot.plot(*point, marker, color=colour, markerfacecolor=fill, markersize=6)
-        begin, end = ours.get(family), ours.get(f"{family}, {_TAUGHT}")
-        if begin is not None and end is not None:
-            plot.annotate("", end, begin, arrowprops={"arrowstyle": "->", "color": colour, "shrinkA": 5, "shrinkB": 5})
-        if begin is not None:
+        line = [ours.get(family + ending) for ending in _SEARCHES]
+        points = [point for point in line if point is not None]
+        if points:
+            plot.plot(*zip(*points, strict=True), color=colour, zorder=1)
+        for point, (_, marker) in zip(line, _SEARCHES.values(), strict=True):
+            if point is not None:
+                plot.plot(*point, marker, color=colour, markerfacecolor="white", markersize=6)
+        if (begin := ours.get(family)) is not None:
             _label(plot, label, begin, colour, left=family == "text, subwords" or (family == "text" and "fast" in ours))
     for name, point in others.items():
         plot.plot(*point, "x", color=BLACK, markersize=6)
@@ -289,7 +244,7 @@ def _label(plot: Axes, text: str, point: tuple[float, float], colour: str = BLAC
 # text of test; words of all three per second of processor time of whole processes; processor time of the training.
 MEASURED = ("las", "uas", "dev_las", "raw_las", "words_per_second", "cpu_seconds")
 KEY = ("system", "treebank", "seed")
-EXPERIMENT = Experiment("compression", Compression, KEY, MEASURED, cells, measure, page, draw=draw)
+EXPERIMENT = Experiment("front", Front, KEY, MEASURED, cells, measure, page, draw=draw)
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)
