@@ -135,7 +135,7 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
         if (said := in_one_line(error)) is None:
             raise
         names = [key.name for key in keys_of(kind)]
-        wrong_names = (one.name for one in Given.of(given).settings if f"'{one.name}'" in said)
+        wrong_names = (one.name for one in Given(given).settings if f"'{one.name}'" in said)
         near = next((did_you_mean(name, names, _ELSEWHERE) for name in wrong_names), "")
         raise OptimalStepError(f"{said}{near}; --help shows the keys, and how values are written") from error
 

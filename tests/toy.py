@@ -54,10 +54,10 @@ def settings(*overrides: str) -> Settings:
 
     TensorBoard's figures are left out.
     """
-    given = Given.of(overrides)
+    given = Given(overrides)
     check_overrides(given, sweep=False)
     try:
-        given = Given.of([*start_choices(given, Path()), *overrides])
+        given = Given([*start_choices(given, Path()), *overrides])
         return started(composed("tensorboard.figures=false", *given.words), given)
     except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
         if (told := explained(error, given)) is None:

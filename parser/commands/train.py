@@ -33,12 +33,11 @@ from parser.data.word_vectors import background_vectors
 from parser.model_folder import MODEL, VOCABULARIES, find_model, has_tokenizer, predicted_columns, read_json
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS, completed, treebank_changes
-from parser.settings.given import Given
-from parser.settings.groups import path_settings
-from parser.settings.overrides import check_overrides, explained
-from parser.settings.paths import for_hydra, is_sweep, shell_command, unresolved
+from parser.settings.given import NOTHING_GIVEN, Given
+from parser.settings.overrides import explained, read_command
+from parser.settings.paths import is_sweep, shell_command, unresolved
 from parser.settings.plan import Plan, plans
-from parser.settings.started import start_choices, started
+from parser.settings.started import started
 from parser.storage import LockedError, locked, write_json
 from parser.training.observers import Observer, RunStart, Update
 from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
@@ -136,7 +135,7 @@ def _is_held(lock: Path) -> bool:
 
 def _given(job: HydraConf) -> Given:
     """Return what was given by hand for a job."""
-    return Given.of(unresolved(job.overrides, "task"))
+    return Given(unresolved(job.overrides, "task"))
 
 
 def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
@@ -285,18 +284,6 @@ def _las(metrics: dict[str, Any], part: str) -> float | None:
     return (metrics[part] or {}).get("las")
 
 
-def _with_choices(given: Given, *, sweep: bool) -> Given:
-    """Return what was given, and the choices that a run takes over from the model of ``start=``, before this word."""
-    place = next((number for number, word in enumerate(given.words) if word.startswith("start=")), 0)
-    try:
-        # Beside other settings: hydra takes no KEY=VALUE on both sides of an option.
-        return Given((*given.words[:place], *start_choices(given, Path()), *given.words[place:]))
-    except OptimalStepError:
-        if sweep:  # its jobs report their errors
-            return given
-        raise
-
-
 def main() -> None:
     """Trains as the command line says, or explains the settings."""
     if {"-h", "--help"} & set(sys.argv):
@@ -304,16 +291,15 @@ def main() -> None:
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra then raises errors instead of printing a traceback
     JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
-    given = Given.of(word for word in sys.argv[1:] if word != _DRY_RUN)
-    sweep = is_sweep(given.words)
+    words, given = [word for word in sys.argv[1:] if word != _DRY_RUN], NOTHING_GIVEN
+    sweep = is_sweep(words)
     try:
         if JobFolders.is_dry and sweep:
             raise OptimalStepError(f"{_DRY_RUN} prints the plan of one run; leave out -m")
-        given = Given.of(for_hydra(given.words, path_settings(), sweep=sweep))
-        if not {"-sc", "--shell-completion"} & {*given.options}:  # a shell asks hydra to complete a line
-            check_overrides(given, sweep=sweep)
-            given = _with_choices(given, sweep=sweep)
-        sys.argv[1:] = with_fixed(given) if sweep else given.words
+        if not {"-sc", "--shell-completion"} & {*words}:  # a shell asks hydra to complete a line
+            given = read_command(words, sweep=sweep)
+            words = with_fixed(given) if sweep else [*given.words]
+        sys.argv[1:] = words
         _job()
     except JobError:
         pass  # the table names the error

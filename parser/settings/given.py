@@ -6,7 +6,7 @@ and ``~KEY``, which deletes it. Words with a dash at the beginning are options.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any
@@ -76,12 +76,7 @@ class GivenSetting:
 class Given:
     """What a command line gives; ``words``: all of its words, with paths quoted for hydra (paths.for_hydra)."""
 
-    words: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, words: Iterable[str]) -> Given:
-        """Return what the words give."""
-        return cls(tuple(words))
+    words: Sequence[str] = ()
 
     @cached_property
     def settings(self) -> list[GivenSetting]:
@@ -89,19 +84,9 @@ class Given:
         return [GivenSetting.of(word) for word in self.words if not word.startswith("-")]
 
     @property
-    def options(self) -> list[str]:
-        """The words with a dash at the beginning."""
-        return [word for word in self.words if word.startswith("-")]
-
-    @property
     def names(self) -> set[str]:
         """The names of the settings and groups that have a value; a deleted setting has none."""
         return {one.name for one in self.settings if not one.is_deleted}
-
-    @property
-    def choices(self) -> set[str]:
-        """The settings as ``NAME=VALUE``, without signs, such as ``beam=local``."""
-        return {f"{one.name}={one.text}" for one in self.settings}
 
     def find(self, key: str) -> GivenSetting | None:
         """Return the first setting that is ``key`` or is in this group; None if there is none."""

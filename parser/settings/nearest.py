@@ -90,7 +90,7 @@ def meant_setting(name: str, given: Given) -> str:
     """
     if name in _LEFT:
         return f" ({_LEFT[name]})"
-    chosen = given.choices
+    chosen = {f"{one.name}={one.text}" for one in given.settings}
     found = nearest_settings(name)
     at_hand = [key for key in found if _is_at_hand(key, chosen)]
     shown = at_hand or [f"{key} with {keys()[key].choices[0]}" for key in found]

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError
 
-from oracles.errors import did_you_mean
+from oracles.errors import OptimalStepError, did_you_mean
 from parser import failures
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS
@@ -71,14 +71,34 @@ def training_settings(overrides: Sequence[str]) -> Settings:
     register()
     given = NOTHING_GIVEN
     try:
-        given = Given.of(for_hydra(overrides, path_settings(), sweep=False))
-        check_overrides(given, sweep=False)
-        given = Given.of([*start_choices(given, Path()), *given.words])
+        given = read_command(overrides, sweep=False)
         return started(composed("train", given.words), given)  # type: ignore[arg-type]
     except Exception as error:
         if (told := explained(error, given)) is None:
             raise
         raise told from error
+
+
+def read_command(words: Sequence[str], *, sweep: bool) -> Given:
+    """Return what a command line gives, and the choices that a run takes over from the model of ``start=``, before this word.
+
+    Args:
+        words: the words, as they are typed.
+        sweep: whether the command is a sweep (-m).
+
+    Raises:
+        SettingsError: no run has such a setting, or its value cannot be read, or is not that of the model.
+    """
+    given = Given(for_hydra(words, path_settings(), sweep=sweep))
+    check_overrides(given, sweep=sweep)
+    place = next((number for number, word in enumerate(given.words) if word.startswith("start=")), 0)
+    try:
+        # Beside other settings: hydra takes no KEY=VALUE on both sides of an option.
+        return Given([*given.words[:place], *start_choices(given, Path()), *given.words[place:]])
+    except OptimalStepError:
+        if sweep:  # its jobs report their errors
+            return given
+        raise
 
 
 def check_overrides(given: Given, *, sweep: bool) -> None:
@@ -91,8 +111,9 @@ def check_overrides(given: Given, *, sweep: bool) -> None:
     Raises:
         SettingsError: names the setting.
     """
-    for option in given.options:
-        _check_option(option, given)
+    for word in given.words:
+        if word.startswith("-"):
+            _check_option(word, given)
     for one in given.settings:
         if one.read is None or one.name.startswith("hydra") or one.read.package is not None:
             continue

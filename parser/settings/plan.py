@@ -226,11 +226,6 @@ class NetworkPlan:
     pretrained: PretrainedSettings | None = None
 
     @property
-    def word_dropout(self) -> float:
-        """w: a value seen n times is replaced by unknown with probability w / (w + n)."""
-        return self.classifier.word_dropout
-
-    @property
     def max_grad_norm(self) -> float | None:
         """The norm to which gradients of an encoder are clipped; None without an encoder."""
         return None if self.encoder is None else _MAX_GRAD_NORM

@@ -70,7 +70,7 @@ def check_options(function: Callable[..., object], left_out: dict[str, str], own
 
 def test_the_library_has_every_option_or_says_why_not(tmp_path):
     found = check_options(Parser.load, NOT_OF_LOAD, {"folder"})
-    before = "folder device tokenizer beam merge int8 rerank treebank lexicon abbreviations".split()
+    before = ["folder", "device", "tokenizer", "beam", "merge", "int8", "rerank", "treebank", "lexicon", "abbreviations"]
     assert [*found][: len(before)] == before, "positional arguments keep their places"
     random_text_model().save(tmp_path)
     load, options = Parser.load(tmp_path).__reduce__()

@@ -226,7 +226,7 @@ def test_nothing_else_is_typed(started, treebanks, tmp_path):
 def test_what_is_composed_stays_as_it_was(treebanks, of_kind):
     made = composed(f"treebank.train={treebanks[0]}", f"start={of_kind('text')}", *KINDS["text"], "encoder.lemmas=null")
     before = OmegaConf.to_container(made)
-    assert started_settings(made, Given.of(["encoder.lemmas=null"])) is not made
+    assert started_settings(made, Given(["encoder.lemmas=null"])) is not made
     assert OmegaConf.to_container(made) == before
 
 
@@ -295,7 +295,7 @@ def test_tokenizer_and_segmenter_are_kept_unless_told_otherwise(treebanks, of_ki
     text = (tmp_path / "new" / "model" / CARD).read_text(encoding="utf-8")
     assert "* tokenizer and segmenter: from start (old), unchanged\n" in text
     made = settings(f"treebank.train={treebanks[1]}", *few)
-    train(plan(made, Given.of(["tokenizer=none"])), tmp_path / "none", [ModelCard("train")])
+    train(plan(made, Given(["tokenizer=none"])), tmp_path / "none", [ModelCard("train")])
     assert not any((tmp_path / "none" / "model" / name).exists() for name in TEXT_FILES)
     assert "tokenizer" not in (tmp_path / "none" / "model" / CARD).read_text(encoding="utf-8")
 

@@ -112,7 +112,7 @@ def test_faulty_sentences_of_all_parts_are_left_out_and_counted(files, caplog):
 
 def test_names_and_places(files, tmp_path):
     words = ["treebank.train=[a.conllu,b.conllu]"]
-    made = completed(settings(*words), Given.of(words), tmp_path)
+    made = completed(settings(*words), Given(words), tmp_path)
     assert made.treebank.name == "a+b"
     assert list(made.treebank.train) == [str(path) for path in files]
     here = {
