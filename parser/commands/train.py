@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -244,13 +243,13 @@ class _Interruptible(Observer):
 
 def _run_name(*, _root_: DictConfig) -> str:
     """Return the name of a run's folder, in letters and digits of any script: treebank, column or system, recipe, seed."""
-    made, given = deepcopy(_root_), _given(_root_.hydra)
+    run, given = _root_, _given(_root_.hydra)
+    name = OmegaConf.select(run, "treebank.name", default=None)
     with suppress(ValueError, OmegaConfBaseException):  # the run itself reports the error
-        made.treebank.update(treebank_changes(made.treebank, given))
-    name = OmegaConf.select(made, "treebank.name", default=None) or ""
-    short = _safe(name).encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
-    has_column = made.column is not None and ("column" in given.names or "treebank.train" not in given.names)
-    name = f"{short}-{f'column{made.column}' if has_column else made.system}-{made.recipe}-seed{made.seed}"
+        name = treebank_changes(run.treebank, given).get("name", name)
+    short = _safe(name or "").encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
+    has_column = run.column is not None and ("column" in given.names or "treebank.train" not in given.names)
+    name = f"{short}-{f'column{run.column}' if has_column else run.system}-{run.recipe}-seed{run.seed}"
     others = "".join(f"-{key}={_safe(value)}" for key, value in swept(_root_.hydra).items() if key not in _NAMED)
     return name + others.encode()[:90].decode(errors="ignore").rstrip("-_.=")
 

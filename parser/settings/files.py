@@ -157,7 +157,7 @@ def completed(settings: Settings, given: Given, start: Path | None = None, fold:
     """
     made = deepcopy(settings)
     for name, value in treebank_changes(made.treebank, given).items():
-        setattr(made.treebank, name, value)
+        setattr(made.treebank, name, escaped(value))
     if fold is not None:
         made.treebank.fold = fold
     for key, setting in path_settings().items() if start is not None else ():
@@ -182,7 +182,7 @@ def treebank_changes(treebank: TreebankFiles, given: Given) -> dict[str, Any]:
         return {}
     if "treebank.name" not in names:
         files = numbered("treebank.train", treebank.train).values()
-        changes["name"] = escaped("+".join(Path(file).name.partition(".")[0] for file in files) or "unnamed")
+        changes["name"] = "+".join(Path(file).name.partition(".")[0] for file in files) or "unnamed"
     return changes
 
 
