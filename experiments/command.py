@@ -114,9 +114,9 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     if wrong := [override for override in given if "=" not in override]:
         raise OptimalStepError(f"{wrong[0]!r} is not KEY=VALUE")
     lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
-    for key, _, value in (override.partition("=") for override in given):
-        if key in lists and not value.startswith("[") and value != "null":
-            raise OptimalStepError(f"{key}={value} is not a list; write {shell_command([f'{key}=[{value}]'])}")
+    for one in Given(given).settings:
+        if one.name in lists and not one.text.startswith("[") and one.text != "null":
+            raise OptimalStepError(f"{one.word} is not a list; write {shell_command([f'{one.name}=[{one.text}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
         known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
         near = did_you_mean(config, known)

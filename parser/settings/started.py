@@ -93,8 +93,8 @@ class StartModel:
         kind = "mlp" if self.model.spec.encoder is None else "bilstm"
         return {"recipe": self.recipe, "model": kind, "system": self.model.system.name}
 
-    def choices(self, given: Given) -> list[str]:
-        """Return the choices that were not made by hand, as KEY=VALUE.
+    def choices(self, given: Given) -> dict[str, str]:
+        """Return the choices that were not made by hand.
 
         Raises:
             SettingsError: recipe, model or system was chosen by hand, and is not the model's.
@@ -106,7 +106,7 @@ class StartModel:
                 continue
             if name != "recipe" or self.recipe_is_known:
                 raise self.refusal(name, one.value, own)
-        return [f"{name}={own}" for name, own in self.chosen.items() if name not in by_hand]
+        return {name: own for name, own in self.chosen.items() if name not in by_hand}
 
     def refusal(self, key: str, here: Any, own: Any) -> SettingsError:
         """Return the error about a setting that was given by hand, and is not the model's."""
@@ -134,7 +134,8 @@ def start_choices(given: Given, start: Path) -> list[str]:
     texts = [OmegaConf.create([getattr(one, "text", one)])[0] for one in values]
     models = [model for text in texts if isinstance(text, str) and (model := StartModel.read(text, start)) is not None]
     found = [model.choices(given) for model in models]
-    return [word for word in found[0] if all(word in others for others in found)] if found else []
+    first = found[0] if found else {}
+    return [f"{name}={own}" for name, own in first.items() if all(others.get(name) == own for others in found)]
 
 
 def started(settings: Settings, given: Given, start: Path | None = None) -> Settings:
@@ -151,10 +152,10 @@ def started(settings: Settings, given: Given, start: Path | None = None) -> Sett
     if settings.start is None or (found := StartModel.read(settings.start, start or Path())) is None:
         return settings
     missing = found.choices(given)
-    if any(getattr(settings, name) != value for name, _, value in (word.partition("=") for word in missing)):
+    if any(getattr(settings, name) != own for name, own in missing.items()):
         from parser.settings.overrides import composed as compose  # imports this module
 
-        made: Any = compose("train", [*missing, *given.words])
+        made: Any = compose("train", [*(f"{name}={own}" for name, own in missing.items()), *given.words])
     else:
         made = deepcopy(settings)
     _take_over(found, made, given)
