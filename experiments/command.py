@@ -16,6 +16,7 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.commands import command_line
 from parser.commands.arguments import Arguments
 from parser.settings.files import CONFIGS
+from parser.settings.given import NOTHING_GIVEN, Given
 from parser.settings.groups import PathKind, Paths, PathSetting, keys_of
 from parser.settings.overrides import composed
 from parser.settings.overrides import explained as refused
@@ -113,9 +114,9 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     if wrong := [override for override in given if "=" not in override]:
         raise OptimalStepError(f"{wrong[0]!r} is not KEY=VALUE")
     lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
-    for key, _, value in (override.partition("=") for override in given):
-        if key in lists and not value.startswith("[") and value != "null":
-            raise OptimalStepError(f"{key}={value} is not a list; write {shell_command([f'{key}=[{value}]'])}")
+    for one in Given(given).settings:
+        if one.name in lists and not one.text.startswith("[") and one.text != "null":
+            raise OptimalStepError(f"{one.word} is not a list; write {shell_command([f'{one.name}=[{one.text}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
         known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
         near = did_you_mean(config, known)
@@ -134,18 +135,15 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
         if (said := in_one_line(error)) is None:
             raise
         names = [key.name for key in keys_of(kind)]
-        near = next((did_you_mean(key, names, _ELSEWHERE) for key in _given_keys(given) if f"'{key}'" in said), "")
+        wrong_names = (one.name for one in Given(given).settings if f"'{one.name}'" in said)
+        near = next((did_you_mean(name, names, _ELSEWHERE) for name in wrong_names), "")
         raise OptimalStepError(f"{said}{near}; --help shows the keys, and how values are written") from error
-
-
-def _given_keys(overrides: Iterable[str]) -> list[str]:
-    return [override.partition("=")[0].lstrip("+~") for override in overrides]
 
 
 def in_one_line(error: Exception) -> str | None:
     """Return the first lines of an error of composing settings and of its cause; None for any other error."""
     if isinstance(error, OverrideParseException) or not isinstance(error, HydraException | OmegaConfBaseException):
-        told = refused(error, ())
+        told = refused(error, NOTHING_GIVEN)
         return None if told is None else str(told)
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
     return ": ".join(

@@ -22,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 from parser.data.sentences import Parses
 from parser.data.treebank import Sentence
 from parser.settings import Settings, register
+from parser.settings.given import Given
 from parser.settings.overrides import check_overrides, explained
 from parser.settings.plan import Plan, plan
 from parser.settings.started import start_choices, started
@@ -53,12 +54,13 @@ def settings(*overrides: str) -> Settings:
 
     TensorBoard's figures are left out.
     """
-    check_overrides(overrides, sweep=False)
+    given = Given(overrides)
+    check_overrides(given, sweep=False)
     try:
-        overrides = (*start_choices(overrides, Path()), *overrides)
-        return started(composed("tensorboard.figures=false", *overrides), overrides)
+        given = Given([*start_choices(given, Path()), *overrides])
+        return started(composed("tensorboard.figures=false", *given.words), given)
     except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
-        if (told := explained(error, overrides)) is None:
+        if (told := explained(error, given)) is None:
             raise
         raise told from error
 

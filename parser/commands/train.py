@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from typing import Any
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -33,12 +31,12 @@ from parser.commands.settings_help import settings_help
 from parser.data.word_vectors import background_vectors
 from parser.model_folder import MODEL, VOCABULARIES, find_model, has_tokenizer, predicted_columns, read_json
 from parser.settings import Settings, register
-from parser.settings.files import CONFIGS, name_treebank
-from parser.settings.groups import path_settings
-from parser.settings.overrides import check_overrides, explained
-from parser.settings.paths import for_hydra, is_sweep, parsed, shell_command, unresolved
+from parser.settings.files import CONFIGS, completed, treebank_changes
+from parser.settings.given import NOTHING_GIVEN, Given
+from parser.settings.overrides import explained, read_command
+from parser.settings.paths import is_sweep, shell_command, unresolved
 from parser.settings.plan import Plan, plans
-from parser.settings.started import start_choices, started
+from parser.settings.started import started
 from parser.storage import LockedError, locked, write_json
 from parser.training.observers import Observer, RunStart, Update
 from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
@@ -52,7 +50,6 @@ _REPRODUCTION = (
     "recipe=text (input without tags)"
 )
 
-_SHARES = "treebank.held_out="
 # Hydra's list of settings that tell no job of a sweep apart: those with one value.
 _FIXED = "hydra.job.config.override_dirname.exclude_keys"
 # Settings that the name of every run's folder has already.
@@ -80,7 +77,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
         JobError: an error in a sweep, which goes on with its next job; a single run exits with the message of bad input.
     """
     job = HydraConfig.get()
-    folder, given = Path(unresolved(job.runtime, "output_dir")), unresolved(job.overrides, "task")
+    folder, given = Path(unresolved(job.runtime, "output_dir")), _given(job)
     if job.mode is not RunMode.MULTIRUN:
         try:
             return _las(_train(settings, given, folder, observers), "dev")
@@ -99,11 +96,11 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
         metrics = _train(settings, given, folder, observers)
     except Exception as error:
         message = failures.told(error)
-        SweepJob(number, given, error=message).write(folder)
+        SweepJob(number, [*given.words], error=message).write(folder)
         shown = failures.has_traceback(error)
         log.error("job %d failed; the table at the end says why", number, exc_info=error if shown else None)
         raise JobError(message) from error
-    SweepJob(number, given, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
+    SweepJob(number, [*given.words], _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
     return _las(metrics, "dev")
 
 
@@ -135,7 +132,12 @@ def _is_held(lock: Path) -> bool:
         return True
 
 
-def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
+def _given(job: HydraConf) -> Given:
+    """Return what was given by hand for a job."""
+    return Given(unresolved(job.overrides, "task"))
+
+
+def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     place = Path(unresolved(job.runtime, "cwd"))
     settings = started(settings, given, place)
@@ -154,12 +156,12 @@ def _train(settings: Settings, given: Sequence[str], folder: Path, observers: Se
             raise OptimalStepError(f"{folder} holds a run without folds; choose another hydra.run.dir")
     runs = []
     for number, plan in enumerate(planned, 1):
-        own, how = folder, list(given)
+        own, how, fold = folder, [*given.words], None
         if several:
             log.info("fold %d of %d", number, len(planned))
-            settings.treebank.fold = number
-            own, how = folder / f"fold-{number}", [*given, f"treebank.fold={number}"]
-        runs.append(_train_one(plan, own, [_HydraFiles(job, settings), *observers], how))
+            own, how, fold = folder / f"fold-{number}", [*how, f"treebank.fold={number}"], number
+        files = _HydraFiles(job, completed(settings, given, place, fold))
+        runs.append(_train_one(plan, own, [files, *observers], how))
 
     from parser.training.folds import pool_folds
     from parser.training.observers.console import final_table
@@ -241,14 +243,13 @@ class _Interruptible(Observer):
 
 def _run_name(*, _root_: DictConfig) -> str:
     """Return the name of a run's folder, in letters and digits of any script: treebank, column or system, recipe, seed."""
-    made, task = deepcopy(_root_), unresolved(_root_.hydra.overrides, "task")
+    run, given = _root_, _given(_root_.hydra)
+    name = OmegaConf.select(run, "treebank.name", default=None)
     with suppress(ValueError, OmegaConfBaseException):  # the run itself reports the error
-        name_treebank(made.treebank, task)
-    name = OmegaConf.select(made, "treebank.name", default=None) or ""
-    short = _safe(name).encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
-    given = [word.partition("=")[0] for word in task]
-    has_column = made.column is not None and ("column" in given or "treebank.train" not in given)
-    name = f"{short}-{f'column{made.column}' if has_column else made.system}-{made.recipe}-seed{made.seed}"
+        name = treebank_changes(run.treebank, given).get("name", name)
+    short = _safe(name or "").encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
+    has_column = run.column is not None and ("column" in given.names or "treebank.train" not in given.names)
+    name = f"{short}-{f'column{run.column}' if has_column else run.system}-{run.recipe}-seed{run.seed}"
     others = "".join(f"-{key}={_safe(value)}" for key, value in swept(_root_.hydra).items() if key not in _NAMED)
     return name + others.encode()[:90].decode(errors="ignore").rstrip("-_.=")
 
@@ -263,18 +264,13 @@ def swept(hydra: HydraConf) -> dict[str, str]:
     if hydra.mode is not RunMode.MULTIRUN:
         return {}
     fixed = {*hydra.job.config.override_dirname.exclude_keys}
-    given = (word.lstrip("+").partition("=")[::2] for word in unresolved(hydra.overrides, "task"))
-    return {key: value for key, value in given if key not in fixed and not key.startswith("~")}
+    return {one.name: one.text for one in _given(hydra).settings if one.name not in fixed and not one.is_deleted}
 
 
-def with_fixed(words: Sequence[str]) -> list[str]:
+def with_fixed(given: Given) -> list[str]:
     """Return the words of a sweep, and for hydra the settings among them that have one value; see swept()."""
-    fixed = []
-    for word in words:
-        with suppress(HydraException):  # which hydra reports later
-            given = parsed(word)
-            if not (given.is_sweep_override() or given.key_or_group.startswith("hydra")):
-                fixed.append(given.key_or_group)
+    fixed = [one.name for one in given.settings if not (one.read is None or one.is_sweep or one.name.startswith("hydra"))]
+    words = given.words
     place = next((number for number, word in enumerate(words) if "=" in word and not word.startswith("-")), len(words))
     # Beside the other settings: hydra takes no KEY=VALUE on both sides of an option.
     return [*words[:place], f"{_FIXED}=[{','.join(dict.fromkeys(fixed))}]", *words[place:]]
@@ -287,46 +283,27 @@ def _las(metrics: dict[str, Any], part: str) -> float | None:
     return (metrics[part] or {}).get("las")
 
 
-def with_shares(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with ``treebank.held_out=DEV,TEST`` as a list of two; in a sweep it stays, as it means two jobs."""
-    if is_sweep(arguments):
-        return [*arguments]
-    return [re.sub(rf"^({re.escape(_SHARES)})([0-9.]+,[0-9.]+)$", r"\1[\2]", argument) for argument in arguments]
-
-
-def _of_start(words: Sequence[str]) -> list[str]:
-    """Return the choices that a run takes over from the model of ``start=``; the jobs of a sweep report its errors."""
-    try:
-        return start_choices(words, Path())
-    except OptimalStepError:
-        if is_sweep(words):
-            return []
-        raise
-
-
 def main() -> None:
     """Trains as the command line says, or explains the settings."""
     if {"-h", "--help"} & set(sys.argv):
-        given = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
-        print(settings_help(with_shares(given)))
+        print(settings_help([word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]))
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra then raises errors instead of printing a traceback
     JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
-    words = [word for word in sys.argv[1:] if word != _DRY_RUN]
+    words, given = [word for word in sys.argv[1:] if word != _DRY_RUN], NOTHING_GIVEN
+    sweep = is_sweep(words)
     try:
-        if JobFolders.is_dry and is_sweep(words):
+        if JobFolders.is_dry and sweep:
             raise OptimalStepError(f"{_DRY_RUN} prints the plan of one run; leave out -m")
-        words = with_shares(for_hydra(words, path_settings(), sweep=is_sweep(words)))
         if not {"-sc", "--shell-completion"} & {*words}:  # a shell asks hydra to complete a line
-            check_overrides(words, sweep=is_sweep(words))
-            place = next((number for number, word in enumerate(words) if word.startswith("start=")), 0)
-            words[place:place] = _of_start(words)  # hydra takes no KEY=VALUE on both sides of an option
-        sys.argv[1:] = with_fixed(words) if is_sweep(words) else words
+            given = read_command(words, sweep=sweep)
+            words = with_fixed(given) if sweep else [*given.words]
+        sys.argv[1:] = words
         _job()
     except JobError:
         pass  # the table names the error
     except Exception as error:
-        if (told := explained(error, words)) is None:
+        if (told := explained(error, given)) is None:
             raise
         raise told from error
     if JobFolders.sweep is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from omegaconf import OmegaConf
 
 from parser.data.treebank import PartFiles, TrainingFiles
 from parser.model.packs import meant_model, named_folder, shipped_packs
+from parser.settings.given import Given
 from parser.settings.groups import OnTreebankError, PathKind, Settings, SettingsError, TreebankFiles, path_settings
 from parser.settings.paths import escaped
 from parser.storage import HOME
@@ -140,30 +142,48 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
     return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
 
 
-def name_treebank(treebank: TreebankFiles, given: Iterable[str]) -> None:
-    """Drop name, dev and test of the default treebank if other training files are given without them.
+def completed(settings: Settings, given: Given, start: Path | None = None, fold: int | None = None) -> Settings:
+    """Return a copy of composed settings with the name of the treebank, absolute paths and the number of the fold.
 
     Args:
-        treebank: as hydra composes it; changed in place.
-        given: the overrides, KEY=VALUE.
+        settings: as hydra has composed them; they are not changed.
+        given: what was given by hand.
+        start: the folder that relative paths begin in; None: they stay relative. A path that is not there, but in this package,
+            is that one; the name of a fetched model is its folder.
+        fold: the number of the fold; None: as the settings say.
+
+    Raises:
+        SettingsError: the value of a setting is no path, or no model has this name.
     """
-    keys = {override.partition("=")[0].lstrip("+") for override in given}
-    if "treebank.train" in keys and "treebank" not in keys:
-        for part in {"dev", "test"} - {key.removeprefix("treebank.") for key in keys}:
-            setattr(treebank, part, None)
-    elif not OmegaConf.is_missing(treebank, "name"):
-        return
-    if "treebank.name" not in keys:
-        files = numbered("treebank.train", treebank.train).values()
-        treebank.name = escaped("+".join(Path(file).name.partition(".")[0] for file in files) or "unnamed")
-
-
-def make_absolute(settings: Settings, start: Path) -> None:
-    """Make paths absolute, in place: below ``start``, else in this package, or those of a fetched model."""
-    for key, setting in path_settings().items():
-        if setting.kind is not PathKind.FOLDER and (value := OmegaConf.select(settings, key, default=None)) is not None:  # type: ignore[arg-type]
+    made = deepcopy(settings)
+    for name, value in treebank_changes(made.treebank, given).items():
+        setattr(made.treebank, name, escaped(value))
+    if fold is not None:
+        made.treebank.fold = fold
+    for key, setting in path_settings().items() if start is not None else ():
+        if setting.kind is not PathKind.FOLDER and (value := OmegaConf.select(made, key, default=None)) is not None:  # type: ignore[arg-type]
             numbered(key, value)  # refuses invalid paths
-            OmegaConf.update(settings, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
+            OmegaConf.update(made, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
+    return made
+
+
+def treebank_changes(treebank: TreebankFiles, given: Given) -> dict[str, Any]:
+    """Return what other training files change: the treebank's name, and dev and test, which are not the default treebank's.
+
+    Args:
+        treebank: as hydra composes it.
+        given: what was given by hand.
+    """
+    names = given.names
+    changes: dict[str, Any] = {}
+    if "treebank.train" in names and "treebank" not in names:
+        changes = {part: None for part in ("dev", "test") if f"treebank.{part}" not in names}
+    elif not OmegaConf.is_missing(treebank, "name"):
+        return {}
+    if "treebank.name" not in names:
+        files = numbered("treebank.train", treebank.train).values()
+        changes["name"] = "+".join(Path(file).name.partition(".")[0] for file in files) or "unnamed"
+    return changes
 
 
 def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:

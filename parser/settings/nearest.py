@@ -6,12 +6,13 @@ The words are those of spaCy's, Stanza's and UDPipe's options, of Hugging Face's
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import cache
 
 from oracles.errors import did_you_mean, nearest, question
 from parser.data.attributes import ATTRIBUTES, TAGS
 from parser.settings.files import CONFIGS
+from parser.settings.given import Given
 from parser.settings.groups import keys
 
 _FOLDER = "hydra.run.dir"
@@ -81,16 +82,16 @@ _LEFT = {
 _ENTRIES = {"embeddings": [*ATTRIBUTES], "features": [*ATTRIBUTES], "encoder.tagger.weights": [*TAGS]}
 
 
-def meant_setting(name: str, given: Sequence[str] = ()) -> str:
+def meant_setting(name: str, given: Given) -> str:
     """Return the hint for an error about an unknown setting; nothing, if no setting is near. See oracles.did_you_mean().
 
     Args:
         name: with dots, or only the last part.
-        given: the overrides, KEY=VALUE; settings that they make possible come first.
+        given: what was given by hand; settings that these choices make possible come first.
     """
     if name in _LEFT:
         return f" ({_LEFT[name]})"
-    chosen = {word.lstrip("+") for word in given}
+    chosen = {f"{one.name}={one.text}" for one in given.settings}
     found = nearest_settings(name)
     at_hand = [key for key in found if _is_at_hand(key, chosen)]
     shown = at_hand or [f"{key} with {keys()[key].choices[0]}" for key in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 from traceback import walk_tb
@@ -16,13 +16,14 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError
 
-from oracles.errors import did_you_mean
+from oracles.errors import OptimalStepError, did_you_mean
 from parser import failures
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS
+from parser.settings.given import NOTHING_GIVEN, Given
 from parser.settings.groups import Key, SettingsError, keys, path_settings
 from parser.settings.nearest import meant_entry, meant_setting, meant_value
-from parser.settings.paths import for_hydra, parsed
+from parser.settings.paths import for_hydra
 from parser.settings.started import start_choices, started
 
 # Groups that are chosen by name.
@@ -68,56 +69,72 @@ def training_settings(overrides: Sequence[str]) -> Settings:
         SettingsError: there is no such key, or its value is invalid; the message names the key.
     """
     register()
+    given = NOTHING_GIVEN
     try:
-        words = for_hydra(overrides, path_settings(), sweep=False)
-        check_overrides(words, sweep=False)
-        words = [*start_choices(words, Path()), *words]
-        return started(composed("train", words), words)  # type: ignore[arg-type]
+        given = read_command(overrides, sweep=False)
+        return started(composed("train", given.words), given)  # type: ignore[arg-type]
     except Exception as error:
-        if (told := explained(error, overrides)) is None:
+        if (told := explained(error, given)) is None:
             raise
         raise told from error
 
 
-def check_overrides(words: Iterable[str], *, sweep: bool) -> None:
+def read_command(words: Sequence[str], *, sweep: bool) -> Given:
+    """Return what a command line gives, and the choices that a run takes over from the model of ``start=``, before this word.
+
+    Args:
+        words: the words, as they are typed.
+        sweep: whether the command is a sweep (-m).
+
+    Raises:
+        SettingsError: no run has such a setting, or its value cannot be read, or is not that of the model.
+    """
+    given = Given(for_hydra(words, path_settings(), sweep=sweep))
+    check_overrides(given, sweep=sweep)
+    place = next((number for number, word in enumerate(given.words) if word.startswith("start=")), 0)
+    try:
+        # Beside other settings: hydra takes no KEY=VALUE on both sides of an option.
+        return Given([*given.words[:place], *start_choices(given, Path()), *given.words[place:]])
+    except OptimalStepError:
+        if sweep:  # its jobs report their errors
+            return given
+        raise
+
+
+def check_overrides(given: Given, *, sweep: bool) -> None:
     """Refuse settings that no run has, before hydra composes the settings.
 
     Args:
-        words: of a command line, with paths as hydra reads them; KEY=VALUE among others.
+        given: what a command line gives.
         sweep: whether the command is a sweep (-m).
 
     Raises:
         SettingsError: names the setting.
     """
-    words = list(words)
-    for word in words:
+    for word in given.words:
         if word.startswith("-"):
-            _check_option(word, words)
+            _check_option(word, given)
+    for one in given.settings:
+        if one.read is None or one.name.startswith("hydra") or one.read.package is not None:
             continue
-        try:
-            given = parsed(word)
-        except HydraException:  # hydra reports it later
-            continue
-        name, value, key = given.key_or_group, given.value(), _key(given.key_or_group)
-        if name.startswith("hydra") or given.package is not None:
-            continue
+        name, value, key = one.name, one.value, _key(one.name)
         if key is None and name not in (*CHOICES, *_FOLLOWING):
-            raise SettingsError(f"there is no setting {name}{meant_setting(name, words)}; --help lists them all")
-        if given.is_sweep_override():
+            raise SettingsError(f"there is no setting {name}{meant_setting(name, given)}; --help lists them all")
+        if one.is_sweep:
             if not sweep:
                 several = "add -m for a run with each value; write a list in brackets, and one value with commas in quotes"
-                raise SettingsError(f"{word} has several values: {several}")
+                raise SettingsError(f"{one.word} has several values: {several}")
         elif name in CHOICES and isinstance(value, str) and len(value) > _LONGEST_NAME:
             raise SettingsError(f"{name}={value[:_SHOWN]}...: no name has {len(value):,} characters; --help lists the names")
-        elif name in CHOICES and not (given.is_delete() or isinstance(value, str)):
+        elif name in CHOICES and not (one.is_deleted or isinstance(value, str)):
             size = f" (did you mean beam=local beam.size={value}?)" if name == "beam" and type(value) is int else ""
             near = size or meant_value(name, str(value).lower(), [path.stem for path in (CONFIGS / name).glob("*.yaml")])
-            raise SettingsError(f"{word}: give a name, {name}=NAME{near}; --help lists the names")
+            raise SettingsError(f"{one.word}: give a name, {name}=NAME{near}; --help lists the names")
         elif key is not None and key.is_group and isinstance(value, str | list | dict) and name not in CHOICES:
-            raise SettingsError(f"{word}: this is a group of settings; give {name}.KEY=VALUE")
+            raise SettingsError(f"{one.word}: this is a group of settings; give {name}.KEY=VALUE")
 
 
-def _check_option(word: str, words: Sequence[str]) -> None:
+def _check_option(word: str, given: Given) -> None:
     """Refuse an option that neither hydra nor this command has, if it is near one, or is a setting."""
     name, _, value = word.partition("=")
     if name in SHORT_OPTIONS or any(option.startswith(name) for option in OPTIONS):
@@ -127,7 +144,7 @@ def _check_option(word: str, words: Sequence[str]) -> None:
     plain = name.strip("-").replace("-", "_")
     if _key(plain) is not None or plain in CHOICES:
         raise SettingsError(f"{word}: settings have no dashes; write {plain}={value or 'VALUE'}")
-    if near := meant_setting(plain, words):
+    if near := meant_setting(plain, given):
         raise SettingsError(f"{word}: there is no such option, and settings have no dashes{near}; write KEY=VALUE")
 
 
@@ -137,23 +154,20 @@ def _key(name: str) -> Key | None:
     return keys().get(name) or next((keys()[one] for one in above if one in keys() and keys()[one].is_dictionary), None)
 
 
-def explained(error: Exception, given: Sequence[str]) -> SettingsError | None:
-    """Return an error of composing settings as one line that names the key or the file; None for any other error.
-
-    ``given``: the overrides, KEY=VALUE.
-    """
+def explained(error: Exception, given: Given) -> SettingsError | None:
+    """Return an error of composing settings as one line that names the key or the file; None for any other error."""
     if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark) is not None:  # such as a name that is given twice
         return SettingsError(f"{mark.name}, line {mark.line + 1}: {error.problem}")
     of_hydra = isinstance(error, HydraException | OmegaConfBaseException)
     if not (of_hydra or (failures.refusal(error) is None and _is_raised_by_hydra(error))):
         return None
     in_null = isinstance(error, AssertionError | AttributeError)  # hydra raises these for a setting in a group that is null
-    for word in given if in_null or str(error).startswith("Could not override") else ():
-        name = word.partition("=")[0].lstrip("+~")
-        if meant_entry(name):
+    for one in given.settings if in_null or str(error).startswith("Could not override") else ():
+        if meant_entry(one.name):
             continue
-        if (key := _key(name)) is not None and key.choices and (in_null or f"'{name}'" in str(error)):
-            return SettingsError(f"{word}: there is no {name} in this run; leave it out, or choose {' or '.join(key.choices)}")
+        if (key := _key(one.name)) is not None and key.choices and (in_null or f"'{one.name}'" in str(error)):
+            fix = f"leave it out, or choose {' or '.join(key.choices)}"
+            return SettingsError(f"{one.word}: there is no {one.name} in this run; {fix}")
     if not of_hydra:
         place = next((frame.f_locals["full_path"] for frame in _frames(error) if "full_path" in frame.f_locals), None)
         fix = "correct the value of a setting" if place is None else "correct the file"
@@ -192,14 +206,14 @@ def _frames(error: BaseException) -> Iterator[FrameType]:
     yield from reversed([frame for frame, _ in walk_tb(error.__traceback__)])
 
 
-def _meant(said: str, given: Sequence[str]) -> str:
+def _meant(said: str, given: Given) -> str:
     """Return the hint for an error of hydra about a key or the value of a key; nothing, if no known one is near."""
-    for word in given:
-        name, _, value = word.lstrip("+~").partition("=")
-        if said.startswith("Could not override") and f"'{name}'" in said:
-            return meant_entry(name) or (meant_setting(name, given) if _key(name) is None else "")
-        if (key := _key(name)) is not None and f"'{value}'" in said and (known := _members(key)):
-            return meant_value(name, value, known)
+    for one in given.settings:
+        key = _key(one.name)
+        if said.startswith("Could not override") and f"'{one.name}'" in said:
+            return meant_entry(one.name) or (meant_setting(one.name, given) if key is None else "")
+        if key is not None and f"'{one.text}'" in said and (known := _members(key)):
+            return meant_value(one.name, one.text, known)
     return ""
 
 

@@ -1,19 +1,8 @@
 """Settings that name files and folders: how their values are read from a command line, and written to it.
 
 hydra's grammar refuses many paths: ``treebank.train=kő (v2).conllu`` is an error of its lexer, and ``a,b`` a sweep. So the
-values of settings that groups.py declares as paths are read here, and given to hydra in its quotes:
-
-* if a file or folder of exactly that name exists, it is used;
-* any other value is also a path: ``KEY=any (text)``. A ``~`` at the beginning is the home folder;
-* ``KEY="a, b"``: quotes around a path, with ``\\"`` for a quote inside; commas inside do not separate;
-* ``KEY=null``: no path. ``KEY=[a,"b, c"]``: a list, if the setting can name several paths;
-* ``KEY=a,b``: in a sweep (-m), a run with each; without -m this is refused. Commas within quotes or closed brackets do not
-  separate;
-* ``${...}`` is an interpolation of hydra, and ``\\${`` stands for these two characters.
-
-Folders that a command writes are never lists or sweeps, whether they exist or not.
-
-``override`` and ``shell_command`` write values that are read back unchanged.
+values of settings that groups.py declares as paths are read here, and given to hydra in its quotes. docs/configuration.md
+("Paths") says how they are written. ``override`` and ``shell_command`` write values that are read back unchanged.
 """
 
 from __future__ import annotations
@@ -22,15 +11,14 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString, ValueType
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Quote, QuotedString
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError
 
+from parser.settings.given import read_by_hydra
 from parser.settings.groups import PathKind, PathSetting, SettingsError
 
 Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -40,7 +28,14 @@ Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _OF_HYDRA = dict.fromkeys(("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"), PathSetting(PathKind.OUTPUT))
 
 _WORD = re.compile(r"(\+{0,2})([\w.-]+)=(.*)", re.DOTALL)
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+# Two shares, which are a list where commas do not separate the values of a sweep.
+_SHARES = re.compile(r"(treebank\.held_out=)([0-9.]+,[0-9.]+)")
+
+# A value in quotes (a quote elsewhere is an apostrophe), and brackets that are closed before others of their kind open.
+_QUOTED = re.compile(r"""(?:^|(?<=[,:=(\[{]))\s*(["'])(?:(?!\1)[^\\]|\\.)*\1(?=\s*(?:[,\]})]|$))""", re.DOTALL)
+_BRACES = re.compile(r"\{[^{}]*\}")
+_BRACKETS = re.compile(rf"\([^()]*\)|\[[^][]*\]|{_BRACES.pattern}")
 
 
 def override(name: str, value: Names) -> str:
@@ -76,7 +71,7 @@ def unresolved(group: Any, name: str) -> Any:
 
 
 def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, sweep: bool | None) -> list[str]:
-    """Return the words of a command line, with the values of path settings quoted for hydra.
+    """Return the words of a command line as hydra reads them: the values of path settings quoted, two shares as a list.
 
     Args:
         words: words that are not KEY=VALUE stay unchanged.
@@ -87,12 +82,6 @@ def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, swee
         SettingsError: a value could be one path or several (the message says how to write it), or a dictionary has a name
         twice, or a word is not text.
     """
-    words = list(words)
-    for word in words:
-        try:
-            os.fsencode(word)
-        except UnicodeEncodeError as error:
-            raise SettingsError(f"{word!r} cannot be read ({error.reason}); correct its characters") from error
     known = {**settings, **_OF_HYDRA}
     return [_word(word, known, sweep) for word in words]
 
@@ -106,36 +95,15 @@ def is_sweep(words: Iterable[str]) -> bool:
 
 def split(text: str) -> list[str]:
     """Split at commas, except those within quotes or closed brackets."""
-    parts, begin, i = [], 0, 0
-    while i < len(text):
-        if text[i] == ",":
-            parts.append(text[begin:i])
-            begin = i + 1
-        else:
-            i = _end(text, i)
-        i += 1
-    return [part.strip() for part in [*parts, text[begin:]]]
-
-
-def _end(text: str, begin: int) -> int:
-    """Return where the quote or bracket at ``begin`` is closed; ``begin`` if there is none, or it is not closed."""
-    if text[begin] in "'\"":
-        if text[:begin].rstrip()[-1:] not in ("", *",:=([{"):
-            return begin  # an apostrophe
-        found = re.compile(rf"(?:[^\\{text[begin]}]|\\.)*{text[begin]}(?=\s*(?:[,\]}})]|$))", re.DOTALL).match(text, begin + 1)
-        return begin if found is None else found.end() - 1
-    if text[begin] not in _CLOSING:
-        return begin
-    depth, i = 0, begin
-    while i < len(text):
-        depth += (text[i] == text[begin]) - (text[i] == _CLOSING[text[begin]])
-        if depth == 0:
-            return i
-        i = 1 + (_end(text, i) if text[i] in "'\"" else i)
-    return begin
+    commas = (found.start() for found in re.finditer(",", _masked(text)))
+    return [text[before + 1 : comma].strip() for before, comma in pairwise([-1, *commas, len(text)])]
 
 
 def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) -> str:
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError as error:
+        raise SettingsError(f"{word!r} cannot be read ({error.reason}); correct its characters") from error
     if (found := _WORD.fullmatch(word)) is None:
         return word
     plus, name, text = found.groups()
@@ -143,32 +111,34 @@ def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) ->
     setting = settings.get(name) or next((settings[one] for one in above if one in settings and settings[one].inside), None)
     if setting is None or setting.inside:
         _check_names(word, text)
-    return word if setting is None else f"{plus}{name}={_read(name, text, setting, sweep)}"
+    if setting is not None:
+        return f"{plus}{name}={_read(name, text, setting, sweep)}"
+    return _SHARES.sub(r"\1[\2]", word) if not sweep and _SHARES.fullmatch(word) else word
 
 
 def _check_names(word: str, text: str) -> None:
     """Refuse a dictionary, at any depth of a value, that has a name twice: hydra would drop one of the values."""
-    i = 0
-    while i < len(text):
-        end = _end(text, i)
-        if text[i] == "{" and end > i and text[i - 1 : i] != "$":
-            names = [part.partition(":")[0].strip() for part in split(text[i + 1 : end]) if ":" in part]
+    masked = _QUOTED.sub(_mask, text)
+    while (found := _BRACES.search(masked)) is not None:
+        begin, end = found.span()
+        if masked[begin - 1 : begin] != "$":
+            names = [part.partition(":")[0].strip() for part in split(text[begin + 1 : end - 1]) if ":" in part]
             if twice := [name for name in names if names.count(name) > 1]:
                 raise SettingsError(f"{word}: the name {twice[0]} is given twice; give it once, with several files as a list")
-        i = end + 1 if text[i] in "'\"" else i + 1
+        masked = masked[:begin] + _mask(found) + masked[end:]
 
 
 def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str:
     if setting.kind is PathKind.OUTPUT:
         if not text.strip():
             raise SettingsError(f"{name} is empty; name a folder, or leave it out")
-        return text if _is_null(text) else _one(text)
+        return text if _is_null(text) else _path(text)
     if not text.strip() or _is_null(text):
         return text
     if os.path.lexists(as_it_stands := os.path.expanduser(text)):
         return _literal(as_it_stands)
-    if setting.inside and _is_enclosed(text, "{"):
-        pairs = [part.partition(":") for part in split(text[1:-1]) if part]
+    if setting.inside and (inside := _inside(text, "{}")) is not None:
+        pairs = [part.partition(":") for part in split(inside) if part]
         return f"{{{','.join(f'{key}:{_read(name, value.strip(), setting, None)}' for key, _, value in pairs)}}}"
     parts = [text] if sweep is None else split(text)
     if len(parts) == 1:
@@ -186,15 +156,16 @@ def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str
 
 def _choice(text: str, setting: PathSetting) -> str:
     """Read one value of a sweep, or the only value: a path, a list of paths, or null."""
-    if setting.several and _is_enclosed(text, "["):
-        return f"[{','.join(map(_one, split(text[1:-1])))}]" if text[1:-1].strip() else text
-    return text if _is_null(text) else _one(text)
+    if setting.several and (inside := _inside(text, "[]")) is not None:
+        return f"[{','.join(map(_path, split(inside)))}]" if inside.strip() else text
+    return text if _is_null(text) else _path(text)
 
 
-def _one(text: str) -> str:
+def _path(text: str) -> str:
     """Return a path, in quotes or not, as hydra reads it."""
-    content = _value(text) if text[:1] in ("'", '"') else None
-    path = os.path.expanduser(text if content is None else content)
+    read = read_by_hydra(f"key={text}") if text[:1] in ("'", '"') else None
+    content: Any = None if read is None else read.value()
+    path = os.path.expanduser(content if isinstance(content, str) else text)
     return _plain(path if _has_interpolation(path) else escaped(path))
 
 
@@ -205,44 +176,37 @@ def _literal(path: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a value in hydra's quotes, or unchanged if hydra reads it unchanged and writes it so for the jobs of a sweep."""
-    return text if _value(text) == text and parsed(f"key={text}").get_value_element_as_str() == text else quoted(text)
-
-
-def _value(text: str) -> str | None:
-    """Return the text that hydra reads; None if it reads something other than one text, or cannot read it."""
-    try:
-        read = parsed(f"key={text}")
-    except HydraException:
-        return None
-    value: Any = read.value()
-    return value if read.value_type is ValueType.ELEMENT and isinstance(value, str) else None
-
-
-def parsed(word: str) -> Override:
-    """Return KEY=VALUE as hydra reads it.
-
-    Raises:
-        HydraException: hydra cannot read it.
-    """
-    return _parser().parse_override(word)
-
-
-_parser = cache(partial(OverridesParser.create))
+    read = read_by_hydra(f"key={text}")
+    is_plain = read is not None and read.value() == text == read.get_value_element_as_str()
+    return text if is_plain else quoted(text)
 
 
 def _has_interpolation(text: str) -> bool:
     """Return whether ``${`` in a text has a meaning for OmegaConf, be it an escape."""
-    if "${" not in text:
-        return False
     try:
         OmegaConf.create([text])
     except GrammarParseError:
         return False
-    return True
+    return "${" in text
 
 
-def _is_enclosed(text: str, bracket: str) -> bool:
-    return text.startswith(bracket) and len(text) > 1 and _end(text, 0) == len(text) - 1
+def _inside(text: str, brackets: str) -> str | None:
+    """Return what is between the brackets around a text; None if there are none."""
+    inside = text[1:-1]
+    is_enclosed = text == f"{brackets[0]}{inside}{brackets[1]}" and not {*brackets} & {*_masked(inside)}
+    return inside if is_enclosed else None
+
+
+def _masked(text: str) -> str:
+    """Return a text of the same length, without what is within quotes or closed brackets."""
+    masked = _QUOTED.sub(_mask, text)
+    while (outside := _BRACKETS.sub(_mask, masked)) != masked:
+        masked = outside
+    return masked
+
+
+def _mask(found: re.Match[str]) -> str:
+    return "\0" * len(found[0])
 
 
 def _is_null(text: str) -> bool:

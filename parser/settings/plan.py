@@ -8,9 +8,9 @@ reported at once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,10 +23,13 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
 from parser.data.word_vectors import VectorRequest
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
-from parser.settings.files import FilesPlan, make_absolute, name_treebank
+from parser.settings.files import FilesPlan, completed
+from parser.settings.given import NOTHING_GIVEN, Given
 from parser.settings.groups import (
     BeamTrainingSettings,
     BiLSTMSettings,
+    ClassifierSettings,
+    EncoderSettings,
     GlobalBeamSettings,
     KeptEpoch,
     LatticeSettings,
@@ -50,7 +53,6 @@ from parser.settings.rules import (
     check_column,
     oracle_options,
     refusals,
-    sets,
     system_options,
     templates_of,
     vocabulary_is_of_subset,
@@ -207,32 +209,54 @@ class NetworkPlan:
         spec: of the network, with the embeddings whose length the settings give; word vectors are added later.
         vectors: how word vectors are made; None: there are none.
         subwords: the folder of the pretrained encoder that gives vectors of subwords; None: there are none.
-        pretrained_encoder: the folder of a pretrained encoder, or its name on the Hugging Face hub; None: there is none, or
-            ``Plan.start`` has it.
-        pretrained: how it is used, and trained; None with model=mlp.
-        word_dropout: w: a value seen n times is replaced by unknown with probability w / (w + n).
-        max_grad_norm: the norm to which gradients of an encoder are clipped; None without an encoder.
-        tag_weights: by predicted column, the weight of its loss relative to the parser's loss.
-        heads_weight: the weight of the loss of heads and relations; 0: they are not predicted.
-        lemma_epochs: epochs of learning lemmas; 0: they are not predicted.
-        augment: by name in AUGMENTS, the share of the sentences that each epoch changes.
-        similar: whether unknown forms and characters count as similar known ones; see data/similar.py.
+        classifier: how the hidden layer is trained.
+        encoder: how the encoder is trained, and what it predicts; None with model=mlp.
+        pretrained: how a pretrained encoder is used, and trained; None with model=mlp.
     """
 
     attributes: tuple[str, ...]
     templates: Mapping[str, tuple[str, ...]]
     spec: ClassifierSpec
     vectors: VectorSettings | None
-    word_dropout: float
-    max_grad_norm: float | None = None
-    tag_weights: Mapping[str, float] = field(default_factory=dict)
-    heads_weight: float = 0.0
-    subwords: str | None = None
-    pretrained_encoder: str | None = None
+    subwords: str | None
+    classifier: ClassifierSettings
+    encoder: EncoderSettings | None = None
     pretrained: PretrainedSettings | None = None
-    lemma_epochs: int = 0
-    augment: Mapping[str, float] = field(default_factory=dict)
-    similar: bool = False
+
+    @property
+    def max_grad_norm(self) -> float | None:
+        """The norm to which gradients of an encoder are clipped; None without an encoder."""
+        return None if self.encoder is None else _MAX_GRAD_NORM
+
+    @property
+    def tag_weights(self) -> Mapping[str, float]:
+        """By predicted column, the weight of its loss relative to the parser's loss."""
+        return {} if self.encoder is None or self.encoder.tagger is None else self.encoder.tagger.weights
+
+    @property
+    def heads_weight(self) -> float:
+        """The weight of the loss of heads and relations; 0: they are not predicted."""
+        return 0.0 if self.encoder is None or self.encoder.heads is None else self.encoder.heads.weight
+
+    @property
+    def lemma_epochs(self) -> int:
+        """Epochs of learning lemmas; 0: they are not predicted."""
+        return 0 if self.encoder is None or self.encoder.lemmas is None else self.encoder.lemmas.epochs
+
+    @property
+    def augment(self) -> Mapping[str, float]:
+        """By name in AUGMENTS, the share of the sentences that each epoch changes."""
+        return {} if self.encoder is None else self.encoder.augment
+
+    @property
+    def similar(self) -> bool:
+        """Whether unknown forms and characters count as similar known ones; see data/similar.py."""
+        return self.encoder is not None and self.encoder.characters is not None
+
+    @property
+    def pretrained_encoder(self) -> str | None:
+        """The folder of a pretrained encoder, or its name on the Hugging Face hub; None: there is none, or a model has it."""
+        return None if self.encoder is None else self.encoder.pretrained
 
 
 @dataclass(frozen=True)
@@ -245,6 +269,8 @@ class LinearPlan:
 @dataclass(frozen=True)
 class Plan:
     """A run.
+
+    A field with the name and the type of a setting is this setting.
 
     Attributes:
         labels: the settings named in metrics.json: treebank, column, recipe, model, system, degree, beam, oracle, strategy,
@@ -330,62 +356,58 @@ class Plan:
         return replace(self, files=replace(self.files, train=train), recorded=recorded)
 
 
-def plans(settings: Settings, given: Sequence[str] = (), start: Path | None = None) -> list[Plan]:
+def plans(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = None) -> list[Plan]:
     """Return the plan of a run, or with treebank.folds the plan of each fold's run; see plan()."""
     with _settings_errors():
         folds = settings.treebank.folds
     if folds is None or folds < 2 or settings.treebank.fold is not None:
         return [plan(settings, given, start)]
-    settings.treebank.fold = 1
-    first = plan(settings, given, start)
+    first = plan(settings, given, start, fold=1)
     return [first.for_fold(number) for number in range(1, folds + 1)]
 
 
-def plan(settings: Settings, given: Sequence[str] = (), start: Path | None = None) -> Plan:
+def plan(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = None, fold: int | None = None) -> Plan:
     """Return the plan of a run, without reading the treebank.
 
     Args:
-        settings: as hydra has composed them. The treebank's name and paths are completed in place.
-        given: the overrides, KEY=VALUE; an override that the run would not read is refused.
+        settings: as hydra has composed them; they are not changed.
+        given: what was given by hand; a setting that the run would not read is refused.
         start: the folder that relative paths begin in; None: they stay relative.
+        fold: the number of the fold that is tested; None: as the settings say.
 
     Raises:
         SettingsError: the settings are invalid; the message names the key and the fix.
     """
     with _settings_errors():
         check_column(settings)
-        name_treebank(settings.treebank, given)
-        if start is not None:
-            make_absolute(settings, start)
+        settings = completed(settings, given, start, fold)
         made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
         recorded: Any = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)
     files = FilesPlan.of(made)
     for message in refusals(made, given):
         raise SettingsError(message)
     return Plan(
+        **_unchanged(made),
         labels=_labels(made),
         files=files,
         system=SystemPlan(made.system, system_options(made)),
         oracle=OraclePlan(made.oracle, oracles.Strategy(made.strategy), oracle_options(made)),
-        projectivization=made.projectivization,
         model=LinearPlan(("form", "upos")) if isinstance(made, LinearSettings) else _network(made),
         passes=tuple(_online_passes(made) if isinstance(made, LinearSettings) else _passes(made, files)),
-        start=made.start,
         search=_search(made),
         lattices=made.lattice if isinstance(made, MlpSettings) and made.lattice.train is not None else None,
         vocabulary_of_subset=vocabulary_is_of_subset(made),
-        seed=made.seed,
-        device=made.device,
-        threads=made.threads,
-        single_root=made.single_root,
         keep_best=made.keep == KeptEpoch.best,
-        resume=made.resume,
         tokenizer=made.tokenizer is TokenizerName.characters,
-        segmenter=made.segmenter,
-        keeps_text=made.start is not None and not any(sets(word, "tokenizer") for word in given),
-        tensorboard=made.tensorboard,
+        keeps_text=made.start is not None and given.find("tokenizer") is None,
         recorded=recorded,
     )
+
+
+def _unchanged(made: Settings) -> dict[str, Any]:
+    """Return the settings that stand in a plan as they are: its fields of the same name and type."""
+    declared = {one.name: one.type for one in fields(Settings)}
+    return {one.name: getattr(made, one.name) for one in fields(Plan) if declared.get(one.name) == one.type}
 
 
 @contextmanager
@@ -414,30 +436,24 @@ def _labels(made: Settings) -> dict[str, str | int | None]:
 
 
 def _network(made: Settings) -> NetworkPlan:
-    wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
-    attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
-    embeddings = {name: Embedding(size, True) for name, size in (made.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()}
-    attributes = (*attributes, TREEBANK) if isinstance(made.treebank.train, dict) else attributes
-    tagger, heads, lemmas = (None, None, None) if encoder is None else (encoder.tagger, encoder.heads, encoder.lemmas)
+    encoder, pretrained = (made.encoder, made.pretrained) if isinstance(made, BiLSTMSettings) else (None, None)
+    attributes = [name for name, positions in made.features.items() if name != RELATION and positions]
+    if isinstance(made.treebank.train, dict):
+        attributes.append(TREEBANK)
+    spec = ClassifierSpec(
+        **vars(MlpSpec.of(made.classifier)),
+        embeddings={name: Embedding(size, True) for name, size in (made.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()},
+        encoder=None if encoder is None else BiLSTMSpec.of(encoder),
+    )
     return NetworkPlan(
-        attributes=attributes,
+        attributes=tuple(attributes),
         templates={attribute: tuple(positions) for attribute, positions in templates_of(made).items()},
-        spec=ClassifierSpec(
-            **vars(MlpSpec.of(wanted)),
-            embeddings=embeddings,
-            encoder=None if encoder is None else BiLSTMSpec.of(encoder),
-        ),
+        spec=spec,
         vectors=made.vectors if made.vectors.attribute in attributes else None,
-        word_dropout=wanted.word_dropout,
-        max_grad_norm=None if encoder is None else _MAX_GRAD_NORM,
-        tag_weights={} if tagger is None else tagger.weights,
-        heads_weight=0.0 if heads is None else heads.weight,
-        lemma_epochs=0 if lemmas is None else lemmas.epochs,
-        augment={} if encoder is None else encoder.augment,
-        similar=encoder is not None and encoder.characters is not None,
         subwords=made.vectors.subwords,
-        pretrained_encoder=None if encoder is None else encoder.pretrained,
-        pretrained=made.pretrained if isinstance(made, BiLSTMSettings) else None,
+        classifier=made.classifier,
+        encoder=encoder,
+        pretrained=pretrained,
     )
 
 

@@ -6,7 +6,7 @@ define, are declared there and checked here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from inspect import signature
 from typing import Any
@@ -21,6 +21,7 @@ from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
 from parser.settings.files import held_out_of
+from parser.settings.given import Given
 from parser.settings.groups import (
     AUGMENTS,
     BEAMS,
@@ -60,12 +61,12 @@ _FIRST_PASSES_KEYS = (
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
-def refusals(made: Settings, given: Sequence[str]) -> Iterator[str]:
+def refusals(made: Settings, given: Given) -> Iterator[str]:
     """Yield what is wrong with settings, in order: later rules assume that earlier rules hold.
 
     Args:
         made: the settings.
-        given: the overrides, KEY=VALUE; an override that the run would not read is refused.
+        given: what was given by hand; a setting that the run would not read is refused.
     """
     for key, needed in _unread(made):
         if (value := _given(made, key, given)) is not None:
@@ -137,24 +138,19 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
     yield from ((key, needed) for names, is_read, needed in wanting if not is_read for key in names)
 
 
-def _given(made: Settings, key: str, given: Sequence[str]) -> str | None:
-    """Return the override of a setting, or of a setting in a group, as KEY=VALUE; None if there is none.
+def _given(made: Settings, key: str, given: Given) -> str | None:
+    """Return a setting that was given, or one in a group, as KEY=VALUE; None if none was.
 
-    An optional setting that is not null counts as given, even without an override.
+    An optional setting that is not null counts as given, even if it was not given by hand.
     """
-    if (word := next((one for one in given if sets(one, key)), None)) is not None:
-        return word
+    if (found := given.find(key)) is not None:
+        return found.word
     if key not in keys() or not keys()[key].optional:
         return None
     value: Any = made
     for name in key.split("."):
         value = getattr(value, name, None)
     return None if value is None else f"{key}={value}"
-
-
-def sets(override: str, key: str) -> bool:
-    """Return whether an override sets a setting, or one in a group."""
-    return f"{override.partition('=')[0].lstrip('+~')}.".startswith(f"{key}.")
 
 
 def _wrong_values(made: Any, prefix: str = "") -> Iterator[str]:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import ChoiceSweep
 from omegaconf import OmegaConf
 
 from oracles.errors import OptimalStepError
@@ -30,8 +29,8 @@ from parser.model.packs import named_folder
 from parser.model_folder import CARD, MODEL, find_model
 from parser.network_spec import BiLSTMSpec, MlpSpec
 from parser.settings.files import CONFIGS
+from parser.settings.given import Given
 from parser.settings.groups import Settings, SettingsError
-from parser.settings.paths import parsed
 from parser.transitions.features import RELATION, at_candidates
 
 # The run folder's file with the settings of its run; see training/run_folder.py.
@@ -94,23 +93,20 @@ class StartModel:
         kind = "mlp" if self.model.spec.encoder is None else "bilstm"
         return {"recipe": self.recipe, "model": kind, "system": self.model.system.name}
 
-    def choices(self, given: Iterable[str]) -> list[str]:
-        """Return the choices that were not made by hand, as KEY=VALUE.
-
-        Args:
-            given: the overrides, KEY=VALUE.
+    def choices(self, given: Given) -> dict[str, str]:
+        """Return the choices that were not made by hand.
 
         Raises:
             SettingsError: recipe, model or system was chosen by hand, and is not the model's.
         """
-        by_hand = {one.key_or_group: one for one in _overrides(given)}
+        by_hand = {one.name: one for one in given.settings if one.read is not None}
         for name, own in self.chosen.items():
             one = by_hand.get(name)
-            if one is None or one.is_sweep_override() or one.value() == own:
+            if one is None or one.is_sweep or one.value == own:
                 continue
             if name != "recipe" or self.recipe_is_known:
-                raise self.refusal(name, one.value(), own)
-        return [f"{name}={own}" for name, own in self.chosen.items() if name not in by_hand]
+                raise self.refusal(name, one.value, own)
+        return {name: own for name, own in self.chosen.items() if name not in by_hand}
 
     def refusal(self, key: str, here: Any, own: Any) -> SettingsError:
         """Return the error about a setting that was given by hand, and is not the model's."""
@@ -118,35 +114,36 @@ class StartModel:
         return SettingsError(f"start={self.named}: this run has {key}={said}, and that model {key}={own_said}; leave out {key}")
 
 
-def start_choices(words: Sequence[str], start: Path) -> list[str]:
+def start_choices(given: Given, start: Path) -> list[str]:
     """Return the choices of groups that a command line takes over from the model of ``start=``, as KEY=VALUE.
 
     A sweep over models takes over what all of them have in common.
 
     Args:
-        words: KEY=VALUE as hydra reads them, among other words.
+        given: what the command line gives.
         start: the folder that relative paths begin in.
 
     Raises:
         SettingsError: recipe, model or system was chosen by hand, and is not the model's.
     """
-    named = [one for one in _overrides(words) if one.key_or_group == "start"]
+    named = [one for one in given.settings if one.name == "start" and one.read is not None]
     if not named:
         return []
-    value: Any = named[-1].value()
-    values = value.list if named[-1].is_choice_sweep() else [value]
+    value = named[-1].value
+    values = value.list if isinstance(value, ChoiceSweep) else [value]
     texts = [OmegaConf.create([getattr(one, "text", one)])[0] for one in values]
     models = [model for text in texts if isinstance(text, str) and (model := StartModel.read(text, start)) is not None]
-    found = [model.choices(words) for model in models]
-    return [word for word in found[0] if all(word in others for others in found)] if found else []
+    found = [model.choices(given) for model in models]
+    first = found[0] if found else {}
+    return [f"{name}={own}" for name, own in first.items() if all(others.get(name) == own for others in found)]
 
 
-def started(settings: Settings, given: Sequence[str], start: Path | None = None) -> Settings:
+def started(settings: Settings, given: Given, start: Path | None = None) -> Settings:
     """Return the settings of a run with what it takes over from the model of ``start=``; without ``start``, the same settings.
 
     Args:
         settings: as hydra has composed them; they are not changed.
-        given: the overrides, KEY=VALUE.
+        given: what was given by hand.
         start: the folder that relative paths begin in; None: the working folder.
 
     Raises:
@@ -155,17 +152,17 @@ def started(settings: Settings, given: Sequence[str], start: Path | None = None)
     if settings.start is None or (found := StartModel.read(settings.start, start or Path())) is None:
         return settings
     missing = found.choices(given)
-    if any(getattr(settings, name) != value for name, _, value in (word.partition("=") for word in missing)):
+    if any(getattr(settings, name) != own for name, own in missing.items()):
         from parser.settings.overrides import composed as compose  # imports this module
 
-        made: Any = compose("train", [*missing, *given])
+        made: Any = compose("train", [*(f"{name}={own}" for name, own in missing.items()), *given.words])
     else:
         made = deepcopy(settings)
     _take_over(found, made, given)
     return made
 
 
-def _take_over(found: StartModel, made: Any, given: Sequence[str]) -> None:
+def _take_over(found: StartModel, made: Any, given: Given) -> None:
     """Change composed settings to those of the model's network.
 
     Raises:
@@ -174,7 +171,7 @@ def _take_over(found: StartModel, made: Any, given: Sequence[str]) -> None:
     model = found.model
     for key, own, must_be in _values(model, made):
         here = _plain(made, key)
-        by_hand = any(_touches(one, key) for one in given)
+        by_hand = any(one.touches(key) for one in given.settings)
         if here == own:
             continue
         if by_hand and must_be:
@@ -184,7 +181,7 @@ def _take_over(found: StartModel, made: Any, given: Sequence[str]) -> None:
     for table in _tables(model, made):
         for name in {**table.own, **table.here}:
             key, here, own = f"{table.key}.{name}", table.here.get(name, table.none), table.own.get(name, table.none)
-            if here != own and model.lookahead is None and any(_touches(one, key) for one in given):
+            if here != own and model.lookahead is None and any(one.touches(key) for one in given.settings):
                 raise found.refusal(key, here, own)
         if [*table.here.items()] != [*table.own.items()]:
             OmegaConf.update(made, table.key, table.own | table.others, merge=False)
@@ -307,21 +304,6 @@ def _likely_recipe(model: NetworkModel) -> str:
     if model.vocabularies.tags:
         return "text"
     return "accurate" if model.contextual or RELATION in model.spec.embeddings else "paper"
-
-
-def _overrides(words: Iterable[str]) -> Iterator[Override]:
-    """Yield the overrides among the words of a command line that hydra can read."""
-    for word in words:
-        try:
-            yield parsed(word)
-        except HydraException:  # hydra reports it later
-            continue
-
-
-def _touches(override: str, key: str) -> bool:
-    """Return whether an override sets a setting, one in it, or a group that it is in."""
-    name = override.partition("=")[0].lstrip("+~")
-    return f"{key}.".startswith(f"{name}.") or f"{name}.".startswith(f"{key}.")
 
 
 def _shown(value: Any) -> str:

@@ -16,6 +16,7 @@ from parser.lattices.lexicon import Lexicon
 from parser.model.packs import read_index
 from parser.model_folder import INDEX, MODEL
 from parser.reports.run_report import gold_file
+from parser.settings.given import Given
 from parser.settings.overrides import training_settings
 from parser.settings.plan import plan
 from parser.text.shards import REFUSALS, Refusals
@@ -152,7 +153,7 @@ def fuzz_overrides(rng: Random, folder: Path) -> None:
     if rng.random() < 0.7:
         words = [f"{rng.choice(['seed', 'treebank.train', 'model', 'beam.size', 'hydra.job.name'])}={word}" for word in words]
     try:
-        plan(training_settings(words), words)
+        plan(training_settings(words), Given(words))
     except OptimalStepError as error:
         assert str(error)
         assert len(str(error)) < 12_000

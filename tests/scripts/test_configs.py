@@ -13,7 +13,7 @@ import parser.commands.train  # noqa: F401 - it registers hydra's resolver run_n
 from parser import transitions
 from parser.commands import train
 from parser.commands.settings_help import CHOICES, SECTIONS, schema_keys, settings_help
-from parser.commands.train import with_shares
+from parser.settings.paths import for_hydra
 from parser.settings.plan import plan
 from parser.training.sweeps import JobFolders
 from tests.toy import CONFIGS, composed, forget_what_is_stored, settings
@@ -137,9 +137,11 @@ def command(monkeypatch):
 
 
 def test_two_shares_are_a_list_but_in_a_sweep():
-    assert with_shares(["treebank.held_out=0.1,0.2", "seed=1,2"]) == ["treebank.held_out=[0.1,0.2]", "seed=1,2"]
-    for plain in (["treebank.held_out=0.1"], ["treebank.held_out=[0.1,0.1]"], ["-m", "treebank.held_out=0.1,0.2"]):
-        assert with_shares(plain) == plain
+    given = ["treebank.held_out=0.1,0.2", "seed=1,2"]
+    assert for_hydra(given, {}, sweep=False) == ["treebank.held_out=[0.1,0.2]", "seed=1,2"]
+    assert for_hydra(given, {}, sweep=True) == given
+    for plain in ("treebank.held_out=0.1", "treebank.held_out=[0.1,0.1]"):
+        assert for_hydra([plain], {}, sweep=False) == [plain]
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,7 @@ def test_an_interrupted_run_says_how_to_resume_it(tmp_path, number, status):
         (["treebank.train=x/.conllu"], "unnamed-arc_standard-paper-seed1"),
         (["treebank.train=x/a.conllu", "column=1"], "a-column1-paper-seed1"),
         ([f"treebank.train=[{','.join('ő' * 9 + str(n) for n in range(30))}]"], f"{'ő' * 9}0+{'ő' * 9}1+"),
+        (["treebank.train=x/a.conllu", "++column=1"], "a-column1-paper-seed1"),
         (["treebank=hu"], "hu-column5-paper-seed1"),
         (["system=covington"], "sample-covington-paper-seed1"),
     ],

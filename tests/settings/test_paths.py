@@ -194,6 +194,7 @@ def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said)
         ("+embeddings={upos: 3},{upos: 4, upos: 5}", "upos"),
         ("table7={9: {oracle: static, oracle: static}}", "oracle"),
         ("hydra.job.env_set={A: 1,A: 2}", "A"),
+        ("features=({form: [s0], form: [b0]})", "form"),
     ],
 )
 def test_a_name_that_is_given_twice_is_refused(word, name):

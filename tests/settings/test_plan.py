@@ -1,10 +1,15 @@
 """The plans that settings come to."""
 
+import copy
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.settings.groups import TrainingTrees
-from parser.settings.plan import GlobalPlan, Span, plan
+from parser.settings.given import Given
+from parser.settings.groups import Settings, TrainingTrees
+from parser.settings.plan import GlobalPlan, NetworkPlan, Plan, Span, plan, plans
 from tests.forked import new_python
 from tests.toy import settings
 
@@ -70,6 +75,55 @@ def test_searches_and_the_third_pass():
     assert isinstance(third, GlobalPlan)
     assert (third.optimizer.name, third.optimizer.rate_key) == ("adam", "beam.training.learning_rate")
     assert third.trees == TrainingTrees.original
+
+
+@pytest.mark.parametrize(
+    ("overrides", "name"),
+    [
+        (["treebank.train=x/a.conllu", "treebank.folds=3"], "a"),
+        (["treebank.train=[a.conllu,b.conllu]", "recipe=text", "encoder.pretrained=some/model"], "a+b"),
+        (["treebank.test=null", "treebank.folds=3", "treebank.fold=2", "start=nowhere"], "sample"),
+    ],
+)
+def test_a_plan_changes_no_settings(overrides, name, tmp_path):
+    """It has names, absolute paths and folds of its own, so that the same settings can be planned again."""
+    made, given = settings(*overrides), Given(overrides)
+    before = copy.deepcopy(made)
+    found = plans(made, given, tmp_path)
+    assert made == before
+    assert plans(made, given, tmp_path) == found
+    assert {one.labels["treebank"] for one in found} == {name}
+    assert all(Path(path).is_absolute() for one in found for path in one.files.train.paths)
+
+
+def test_each_fold_has_its_own_plan(tmp_path):
+    overrides = ["treebank.train=x/a.conllu", "treebank.folds=3"]
+    made, given = settings(*overrides), Given(overrides)
+    assert plans(made, given, tmp_path) == [plan(made, given, tmp_path, fold=number) for number in (1, 2, 3)]
+
+
+def test_what_a_plan_takes_over_is_taken_over_as_it_is():
+    changed = ["seed=7", "threads=3", "resume=false", "single_root=false", "projectivization=arbitrary", "tensorboard.trees=1"]
+    made = settings("recipe=text", *changed, "segmenter=none")
+    found, declared = plan(made), {one.name: one.type for one in fields(Settings)}
+    same = {one.name for one in fields(Plan) if declared.get(one.name) == one.type}
+    assert same >= {change.partition("=")[0].partition(".")[0] for change in changed}
+    for name in same:
+        value = getattr(found, name)
+        assert (vars(value) if name == "tensorboard" else value) == getattr(made, name), name
+
+
+def test_a_network_has_its_groups_of_settings_as_they_are():
+    text = plan(settings("recipe=text", "encoder.heads.weight=0.5", "encoder.lemmas.epochs=3")).model
+    assert isinstance(text, NetworkPlan)
+    assert text.encoder is not None
+    assert text.encoder.tagger is not None
+    assert (text.heads_weight, text.lemma_epochs) == (0.5, 3)
+    assert (text.tag_weights, text.augment) == (text.encoder.tagger.weights, text.encoder.augment)
+    for none in (["recipe=accurate"], ["recipe=text", *(f"encoder.{name}=null" for name in ("tagger", "heads", "lemmas"))]):
+        model = plan(settings(*none)).model
+        assert isinstance(model, NetworkPlan)
+        assert (model.tag_weights, model.heads_weight, model.lemma_epochs) == ({}, 0.0, 0)
 
 
 def test_a_plan_is_made_without_torch(tmp_path):

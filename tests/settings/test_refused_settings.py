@@ -10,6 +10,7 @@ from parser.data.attributes import TAGS
 from parser.model_folder import ModelError
 from parser.network_spec import Range
 from parser.settings import SettingsError
+from parser.settings.given import Given
 from parser.settings.groups import keys
 from parser.settings.nearest import WORDS
 from parser.settings.overrides import OPTIONS, SHORT_OPTIONS, check_overrides
@@ -26,7 +27,7 @@ SEVERAL = "treebank.train={a:a.conllu,b:b.conllu} treebank.test=null"
 
 def planned(*overrides: str) -> Plan:
     """What a command with these overrides plans."""
-    return plan(settings(*overrides), overrides)
+    return plan(settings(*overrides), Given(overrides))
 
 
 # What is given, and the keys, choices and ends of ranges that the message names.
@@ -322,7 +323,7 @@ def test_the_setting_or_value_that_was_meant_is_named(overrides, meant):
 def test_the_model_that_was_meant_is_named(given):
     """By a name, a language, a treebank, or spaCy's name."""
     with pytest.raises(SettingsError, match=rf"^start={given}: there is neither .* \(did you mean en\?\)$"):
-        plans(settings(f"start={given}"), [f"start={given}"], ROOT)
+        plans(settings(f"start={given}"), Given([f"start={given}"]), ROOT)
     with pytest.raises(ModelError, match=rf"^{given}: there is neither .* \(did you mean en\?\)$"):
         Parser.load(given)
 
@@ -337,7 +338,7 @@ def test_nothing_is_suggested_that_is_not_near(override):
 @pytest.mark.parametrize("word", ["--seed=1", "--optimizer.name=sgd"])
 def test_a_setting_with_dashes_is_written_without_them(word):
     with pytest.raises(SettingsError, match=f"settings have no dashes; write {word.strip('-')}$"):
-        check_overrides([word], sweep=False)
+        check_overrides(Given([word]), sweep=False)
 
 
 def test_the_options_that_are_not_settings_are_those_of_hydra():
@@ -430,4 +431,4 @@ def test_numbers_beyond_their_ranges(key):
 
 def test_a_choice_with_a_name_that_no_file_can_have_is_refused():
     with pytest.raises(SettingsError, match=r"^model=x{30}\.\.\.: no name has 5,000 characters; --help lists the names$"):
-        check_overrides(["model=" + "x" * 5000], sweep=False)
+        check_overrides(Given(["model=" + "x" * 5000]), sweep=False)

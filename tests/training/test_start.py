@@ -20,6 +20,7 @@ from parser.data.vocabulary import N_RESERVED, SetVocabulary
 from parser.model.trained_model import TrainedModel
 from parser.model_folder import CARD, TEXT_FILES, read_tensors
 from parser.settings import SettingsError
+from parser.settings.given import Given
 from parser.settings.groups import TrainingTrees
 from parser.settings.plan import NetworkPlan, plan
 from parser.settings.started import started as started_settings
@@ -225,7 +226,7 @@ def test_nothing_else_is_typed(started, treebanks, tmp_path):
 def test_what_is_composed_stays_as_it_was(treebanks, of_kind):
     made = composed(f"treebank.train={treebanks[0]}", f"start={of_kind('text')}", *KINDS["text"], "encoder.lemmas=null")
     before = OmegaConf.to_container(made)
-    assert started_settings(made, ["encoder.lemmas=null"]) is not made
+    assert started_settings(made, Given(["encoder.lemmas=null"])) is not made
     assert OmegaConf.to_container(made) == before
 
 
@@ -294,7 +295,7 @@ def test_tokenizer_and_segmenter_are_kept_unless_told_otherwise(treebanks, of_ki
     text = (tmp_path / "new" / "model" / CARD).read_text(encoding="utf-8")
     assert "* tokenizer and segmenter: from start (old), unchanged\n" in text
     made = settings(f"treebank.train={treebanks[1]}", *few)
-    train(plan(made, ["tokenizer=none"]), tmp_path / "none", [ModelCard("train")])
+    train(plan(made, Given(["tokenizer=none"])), tmp_path / "none", [ModelCard("train")])
     assert not any((tmp_path / "none" / "model" / name).exists() for name in TEXT_FILES)
     assert "tokenizer" not in (tmp_path / "none" / "model" / CARD).read_text(encoding="utf-8")
 

@@ -16,7 +16,8 @@ from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_tr
 from parser.data.word_vectors import background_vectors
 from parser.evaluation.gold_part import GoldPart, counted_by
 from parser.model_folder import EXAMPLE, MODEL, SETTINGS
-from parser.settings.files import HOME, make_absolute, name_treebank
+from parser.settings.files import HOME, completed
+from parser.settings.given import NOTHING_GIVEN, Given
 from parser.training.example import example_sentence
 from parser.training.examples.corpus import Corpus
 from parser.training.folds import pool_folds
@@ -112,25 +113,21 @@ def test_faulty_sentences_of_all_parts_are_left_out_and_counted(files, caplog):
 
 
 def test_names_and_places(files, tmp_path):
-    made = settings("treebank.train=[a.conllu,b.conllu]")
-    name_treebank(made.treebank, ["treebank.train=[a.conllu,b.conllu]"])
-    make_absolute(made, tmp_path)
+    words = ["treebank.train=[a.conllu,b.conllu]"]
+    made = completed(settings(*words), Given(words), tmp_path)
     assert made.treebank.name == "a+b"
     assert list(made.treebank.train) == [str(path) for path in files]
     here = {
         "treebank.dev": "d.conllu", "lattice.train": "l.conllul", "vectors.file": "v.vec",
         "start": "runs/f",
     }  # fmt: skip
-    others = settings(*(f"{key}={path}" for key, path in here.items()))
-    make_absolute(others, tmp_path)
+    others = completed(settings(*(f"{key}={path}" for key, path in here.items())), NOTHING_GIVEN, tmp_path)
     assert {key: OmegaConf.select(others, key) for key in here} == {key: f"{tmp_path}/{path}" for key, path in here.items()}
     assert others.lattice.dev is None
     for name, expected in (("a.conllu", f"{tmp_path}/a.conllu"), ("some/model", "some/model")):  # of the hub
-        reading = settings("recipe=text", f"encoder.pretrained={name}")
-        make_absolute(reading, tmp_path)
+        reading = completed(settings("recipe=text", f"encoder.pretrained={name}"), NOTHING_GIVEN, tmp_path)
         assert reading.encoder.pretrained == expected
-    sample = settings()
-    make_absolute(sample, tmp_path)
+    sample = completed(settings(), NOTHING_GIVEN, tmp_path)
     assert Path(sample.treebank.train) == HOME / "data" / "sample" / "sample-ud-train.conllu"
 
 
@@ -143,8 +140,7 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
     (tmp_path / "el" / SETTINGS).touch()  # so that it looks like a model
     places = {"hu": fetched / "hu"} | {name: tmp_path / name for name in ("el", "tr", "x/hu")}
     for start, expected in places.items():
-        made = settings(f"start={start}")
-        make_absolute(made, tmp_path)
+        made = completed(settings(f"start={start}"), NOTHING_GIVEN, tmp_path)
         assert made.start == str(expected)
 
 

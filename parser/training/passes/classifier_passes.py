@@ -74,10 +74,10 @@ class TrainedClassifier:
 
     def word_dropout(self, attributes: Sequence[str], device: torch.device | str = "cpu") -> WordDropout | None:
         """Return word dropout on a device for a matrix whose columns hold values of these attributes; None if it is off."""
-        if self.plan.word_dropout == 0:
+        if self.plan.classifier.word_dropout == 0:
             return None
         counts, nothing = self.corpus.value_counts(), np.zeros(0, np.int64)
-        rates = [unknown_rates(counts.get(attribute, nothing), self.plan.word_dropout) for attribute in attributes]
+        rates = [unknown_rates(counts.get(attribute, nothing), self.plan.classifier.word_dropout) for attribute in attributes]
         return WordDropout(rates, device)
 
     @property
