@@ -3,8 +3,8 @@
     python experiments/front.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
 
 Every system is a command line of ``optimal-step parse``: its output is evaluated, and the processor time of its processes is
-measured, all systems in turn. The plot also shows the parsers in the rows of experiments/peers, except those whose training was
-stopped.
+measured, all systems in turn. The plot also shows the parsers in the rows of experiments/results/peers, except those whose
+training was stopped.
 """
 
 from __future__ import annotations

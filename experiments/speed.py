@@ -4,14 +4,14 @@
     python experiments/speed.py what=systems
     python experiments/speed.py what=beams
 
-They are made from rows in experiments/speed, which ``scripts/benchmark.py parsing`` measures on a machine where nothing else
-runs; tests compare the pages with the rows. Each line of the first table is a label in parsing.csv (comparison.py
+They are made from rows in experiments/results/speed, which ``scripts/benchmark.py parsing`` measures on a machine where nothing
+else runs; tests compare the pages with the rows. Each line of the first table is a label in parsing.csv (comparison.py
 --config-name=accurate trains UDPipe):
 
     python scripts/benchmark.py parsing RUN_FOLDER/model ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
         --beam 5 --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe \\
         --spacy-train ud-v2.2/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu \\
-        --rows experiments/speed/parsing.csv --label recipe=accurate
+        --rows experiments/results/speed/parsing.csv --label recipe=accurate
 
 and the same with recipe=paper, with "recipe=accurate model=bilstm", and the latter also with --int8. In the second table, the
 trees of a system are written in speed.yaml. LAS is the mean over seeds of comparison.py --config-name=systems. Decoding is the
@@ -20,14 +20,14 @@ the labels, except arc_standard; a cell without row has a dash:
 
     python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
         --over arc_standard=runs/systems/arc_standard/hu-train-seed1/model --threads 1 \\
-        --rows experiments/speed/systems.csv --label lr_spine
+        --rows experiments/results/speed/systems.csv --label lr_spine
 
 Each panel of the plot is a label in beams.csv (without --udpipe its points are left out). Lines show only decoding, one for
 each way to merge items; the dotted line is the greedy speed divided by the number of items. Points show CoNLL-U to CoNLL-U, the
 only speed of UDPipe that can be measured:
 
     python scripts/benchmark.py parsing RUN_FOLDER/model hu_szeged-ud-{dev,test}.conllu --beam 1,2,4,8,16,32 --threads 1 \\
-        --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/speed/beams.csv --label recipe=accurate
+        --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/results/speed/beams.csv --label recipe=accurate
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from parser.beam_settings import Merge
 from scripts.benchmarks.measurements import Measurement, read_measurements
 from scripts.benchmarks.ratios import OURS_AS_UDPIPE, UDPIPE, UDPIPE_BEAM, UDPIPE_WITH_BEAM, decoding_over, job_name
 
-FOLDER = ROOT / "experiments" / "speed"
+FOLDER = ROOT / "experiments" / "results" / "speed"
 BASELINE = "arc_standard"
 NOT_MEASURED = "\N{EN DASH}"
 
@@ -178,8 +178,8 @@ def table_of(settings: Speed) -> list[list[str]]:
     if settings.what == "parsing":
         return parsing(measured, settings)
     compared = comparison.EXPERIMENT
-    rows = read_rows(ROOT / "experiments" / "systems" / "results.csv", compared.columns, len(compared.key))
-    costs = read_csv(ROOT / "experiments" / "system_oracles" / "results.csv")
+    rows = read_rows(ROOT / "experiments" / "results" / "systems" / "results.csv", compared.columns, len(compared.key))
+    costs = read_csv(ROOT / "experiments" / "results" / "system_oracles" / "results.csv")
     return systems([*rows.values()], measured, costs, settings)
 
 

@@ -2,11 +2,12 @@
 
     python experiments/table7.py languages=[hu,el,cu,got] seeds=5 recipe=paper paths.treebanks=ud-v2.2
 
-The rows of experiments/table7/results.csv are published with this project, and count as done: the command prints how many cells
-they fill, and trains the missing cells; with fresh=true it trains all. In a clean clone, the command above trains nothing: it
-prints published rows. Rows go to runs/table7/results.csv as trainings end; the same command, started again, trains what is
-still missing. At the end it writes RECIPE.md beside the rows, for the languages asked for: the paper's cells, the published
-rows and yours side by side, and tests of the paper's claims (see columns.py). publish=true publishes the rows asked for.
+The rows of experiments/results/table7/results.csv are published with this project, and count as done: the command prints how
+many cells they fill, and trains the missing cells; with fresh=true it trains all. In a clean clone, the command above trains
+nothing: it prints published rows. Rows go to runs/table7/results.csv as trainings end; the same command, started again, trains
+what is still missing. At the end it writes RECIPE.md beside the rows, for the languages asked for: the paper's cells, the
+published rows and yours side by side, and tests of the paper's claims (see columns.py). publish=true publishes the rows asked
+for.
 
 The first pass is trained once per language, seed and kind of trees: columns 1 and 3 share it, and so do 2, 4, 5 and 6. Section
 8.3 says that accuracy is generally higher if training can benefit from all trees: column 2 over 1, 4 over 3, 5 over 3; and that
@@ -46,7 +47,7 @@ CLAIMS = ((2, 1), (4, 3), (5, 3), (5, 4))
 # Our question, not a claim of the paper: whether a second pass helps.
 SECOND_PASS = ((3, 1), (4, 2))
 
-PRINTED = Path(__file__).resolve().parent / "table7" / "paper.csv"
+PRINTED = Path(__file__).resolve().parent / "results" / "table7" / "paper.csv"
 CLAIM_COLUMNS = ("recipe", "treebanks", "better", "worse", "mean", "low", "high")
 
 # Lines of claims.csv by recipe, treebanks, better and worse column.

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     benchmark.add_arguments(parser)
     parser.add_argument(
-        "--rows", type=Path, metavar="FILE.csv", help="also write the numbers to this file, such as experiments/speed/hu.csv"
+        "--rows", type=Path, metavar="FILE.csv", help="also write the numbers to this file, such as runs/speed.csv"
     )
     parser.add_argument("--label", metavar="TEXT", help="with --rows: the name of what was measured, such as recipe=paper")
     given = vars(parser.parse_args(words[1:]))

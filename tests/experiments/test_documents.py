@@ -20,7 +20,7 @@ from tests.toy import ROOT
 README = ROOT / "README.md"
 SPEED = ROOT / "docs" / "accuracy_and_speed.md"
 EXPERIMENTS = ROOT / "experiments"
-TABLE7 = ROOT / "experiments" / "table7"
+TABLE7 = ROOT / "experiments" / "results" / "table7"
 
 
 def tables(path: Path) -> list[list[list[str]]]:
@@ -43,7 +43,7 @@ def table(path: Path, head: list[str]) -> list[list[str]]:
 
 
 def rows_of(experiment: Experiment, name: str) -> list[Row]:
-    return [*read_rows(ROOT / "experiments" / name / "results.csv", experiment.columns, len(experiment.key)).values()]
+    return [*read_rows(ROOT / "experiments" / "results" / name / "results.csv", experiment.columns, len(experiment.key)).values()]
 
 
 def mean(rows: list[Row], *names: str) -> str:
@@ -124,7 +124,7 @@ def test_speed_is_what_was_measured():
 
 def test_what_8_bits_cost():
     by_treebank: dict[str, list[float]] = {}
-    for row in chosen(read_csv(EXPERIMENTS / "int8" / "results.csv"), part="test"):
+    for row in chosen(read_csv(EXPERIMENTS / "results" / "int8" / "results.csv"), part="test"):
         by_treebank.setdefault(row["treebank"], []).append(float(row["las"]) - float(row["int8_las"]))
     most, worst = max(map(np.mean, by_treebank.values())), max(map(max, by_treebank.values()))
     text = " ".join(SPEED.read_text(encoding="utf-8").split())

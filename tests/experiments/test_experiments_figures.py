@@ -198,7 +198,7 @@ def test_means_by_size():
 
 
 def test_the_page_says_how_much_longer_context_rows_take():
-    folder = ROOT / "experiments" / "figure9"
+    folder = ROOT / "experiments" / "results" / "figure9"
     rows = [row for row in read_csv(folder / "results.csv") if row["trees"] == "projectivized"]
     time = {(row["oracle"], row["k_plus_m"]): float(row["microseconds"]) for row in rows}
     lines = (folder / "table.md").read_text().splitlines()
@@ -212,11 +212,11 @@ def test_the_page_says_how_much_longer_context_rows_take():
 def test_the_page_says_how_much_longer_the_cubic_algorithm_takes_and_how_the_number_of_optimal_trees_grows():
     page = (ROOT / "experiments" / "trees_and_time.md").read_text(encoding="utf-8")
     for file, along in (("explorations.csv", "along explorations"), ("results.csv", "along random computations")):
-        rows = read_csv(ROOT / "experiments" / "figure9" / file)
+        rows = read_csv(ROOT / "experiments" / "results" / "figure9" / file)
         time = {(row["trees"], row["oracle"], int(row["k_plus_m"])): float(row["microseconds"]) for row in rows}
         cubic, linear = (time["projectivized", name, figure9.PAPER_SIZE] for name in ("nederhof_cubic", "nederhof_linear"))
         assert f"{cubic / linear:.1f} times {along}" in page
-    lines = (ROOT / "experiments" / "figure8" / "table.md").read_text().splitlines()
+    lines = (ROOT / "experiments" / "results" / "figure8" / "table.md").read_text().splitlines()
     cells = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in lines if line.startswith("| ")}
     assert f"by a factor of {cells['all'][2]} in ten words" in page
     for name, text in (("grc", "{} for grc"), ("de", "{} for de"), ("el", "{} (el)"), ("eu", "{} (eu)")):
@@ -225,7 +225,7 @@ def test_the_page_says_how_much_longer_the_cubic_algorithm_takes_and_how_the_num
 
 def test_committed_figures_are_of_the_paper_and_every_oracle_has_a_line():
     assert set(figure9.LINES) == {*oracles.names(), FROM_NOTHING} - {*NOT_TIMED}
-    rows = {row["treebank"]: row for row in read_csv(ROOT / "experiments" / "table6" / "results.csv")}
+    rows = {row["treebank"]: row for row in read_csv(ROOT / "experiments" / "results" / "table6" / "results.csv")}
     for name in ("got", "cu", "hu", "el"):
         assert rows[name]["parts"] == "train"
         assert round(float(rows[name]["nonprojective_percent"])) == table6.PAPER_NONPROJECTIVE[name]

@@ -17,7 +17,7 @@ from tests.forked import works
 from tests.toy import ROOT, TINY
 
 OVERRIDES = f"overrides=[{','.join(TINY)}]"
-PUBLISHED = ROOT / "experiments" / "table7"
+PUBLISHED = ROOT / "experiments" / "results" / "table7"
 
 # The published difference of column 2 over column 1, all treebanks together.
 PUBLISHED_CLAIM = interval_of(read_claims(PUBLISHED)["paper", "hu el cu got", "2", "1"])
