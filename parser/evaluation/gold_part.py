@@ -45,8 +45,8 @@ class GoldPart:
         labelled: bool[words], whether head and relation are known.
         punctuation: bool[words], UPOS is PUNCT.
         source: the sentences as they were read.
-        tags: by column that a tagger predicts and that has gold values, int64[words] and int64[values]: the compared part of
-            the values, as numbers, of the words and of the tagger's values.
+        tags: by column that tasks choose among and that has gold values, int64[words] and int64[values]: the compared part
+            of the values, as numbers, of the words and of the task's values.
     """
 
     sentences: Sentences
@@ -75,9 +75,10 @@ class GoldPart:
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             source=sentences,
             tags={
-                column: _compared(_column(sentences, column), known.symbols, _COMPARED.get(column, str))
-                for column, known in vocabularies.tags.items()
-                if has_values(_column(sentences, column))
+                column: _compared(values, known.symbols, _COMPARED.get(column, str))
+                for task in vocabularies.tasks
+                for column, known in task.columns.items()
+                if has_values(values := [value for sentence in sentences for value in task.values(sentence, column)])
             },
         )
 
@@ -173,6 +174,6 @@ def _column(sentences: list[Sentence], name: str) -> list[str]:
 
 
 def _compared(gold: list[str], values: list[str], what: Callable[[str], str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the compared parts, as numbers, of the words' gold values and of the tagger's values."""
+    """Return the compared parts, as numbers, of the words' gold values and of the task's values."""
     _, numbers = np.unique([what(value) for value in [*gold, *values]], return_inverse=True)
     return numbers[: len(gold)], numbers[len(gold) :]

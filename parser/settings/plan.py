@@ -21,6 +21,7 @@ import oracles
 from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
+from parser.data.tasks import TASKS
 from parser.data.word_vectors import VectorRequest
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
 from parser.settings.files import FilesPlan, make_absolute, name_treebank
@@ -214,8 +215,7 @@ class NetworkPlan:
         pretrained: how it is used, and trained; None with model=mlp.
         word_dropout: w: a value seen n times is replaced by unknown with probability w / (w + n).
         max_grad_norm: the norm to which gradients of an encoder are clipped; None without an encoder.
-        tag_weights: by predicted column, the weight of its loss relative to the parser's loss.
-        heads_weight: the weight of the loss of heads and relations; 0: they are not predicted.
+        task_weights: by what the encoder's tasks learn, the weight of its loss relative to the parser's loss.
         lemma_epochs: epochs of learning lemmas; 0: they are not predicted.
         augment: by name in AUGMENTS, the share of the sentences that each epoch changes.
         similar: whether unknown forms and characters count as similar known ones; see data/similar.py.
@@ -227,8 +227,7 @@ class NetworkPlan:
     vectors: VectorSettings | None
     word_dropout: float
     max_grad_norm: float | None = None
-    tag_weights: Mapping[str, float] = field(default_factory=dict)
-    heads_weight: float = 0.0
+    task_weights: Mapping[str, float] = field(default_factory=dict)
     subwords: str | None = None
     pretrained_encoder: str | None = None
     pretrained: PretrainedSettings | None = None
@@ -425,7 +424,8 @@ def _network(made: Settings) -> NetworkPlan:
     attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
     embeddings = {name: Embedding(size, True) for name, size in (made.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()}
     attributes = (*attributes, TREEBANK) if isinstance(made.treebank.train, dict) else attributes
-    tagger, heads, lemmas = (None, None, None) if encoder is None else (encoder.tagger, encoder.heads, encoder.lemmas)
+    lemmas = None if encoder is None else encoder.lemmas
+    groups = [] if encoder is None else [(kind, getattr(encoder, kind.name, None)) for kind in TASKS]
     return NetworkPlan(
         attributes=attributes,
         templates={attribute: tuple(positions) for attribute, positions in templates_of(made).items()},
@@ -437,8 +437,7 @@ def _network(made: Settings) -> NetworkPlan:
         vectors=made.vectors if made.vectors.attribute in attributes else None,
         word_dropout=wanted.word_dropout,
         max_grad_norm=None if encoder is None else _MAX_GRAD_NORM,
-        tag_weights={} if tagger is None else tagger.weights,
-        heads_weight=0.0 if heads is None else heads.weight,
+        task_weights={learned: weight for kind, group in groups for learned, weight in kind.weights(group).items()},
         lemma_epochs=0 if lemmas is None else lemmas.epochs,
         augment={} if encoder is None else encoder.augment,
         similar=encoder is not None and encoder.characters is not None,

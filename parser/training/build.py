@@ -11,6 +11,7 @@ import torch
 
 from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.sentences import Sentences
+from parser.data.tasks import TASKS
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
@@ -61,8 +62,8 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         transfer_weights(model, old)
         model.calibration, model.int8_lost_las = old.calibration, old.int8_lost_las  # unless dev says otherwise
         tokens = model.classifier.tokens
-        if context.corpus.silent and isinstance(tokens, BiLSTM) and tokens.tagger is not None:
-            tokens.tagger.keep(context.corpus.silent)
+        for module in tokens.tasks.values() if isinstance(tokens, BiLSTM) else ():
+            module.keep(context.corpus.silent)
     _cache_vectors(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
@@ -109,10 +110,10 @@ def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: Tra
             f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; features, layers and system must "
             "be the same; leave them out, and only change settings of training"
         )
-    if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
-        raise SettingsError(
-            f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"
-        )
+    columns = [(task.name, column) for task in old.vocabularies.tasks for column in task.columns]
+    if unlearned := [(name, column) for name, column in columns if column not in network.task_weights]:
+        name, column = unlearned[0]
+        raise SettingsError(f"start={plan.start}: that model predicts {column}; give encoder.{name}.weights.{column}")
 
 
 def _cache_vectors(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
@@ -142,8 +143,10 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
         spec = part.completed(spec)
     if spec.encoder is not None and (unread := [one for one in corpus.vocabularies.tables if one not in spec.embeddings]):
         raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; leave out features and embeddings")
-    if spec.encoder is not None and corpus.vocabularies.lemmas is None:
-        spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
+    if spec.encoder is not None:
+        tasks = {task.name for task in corpus.vocabularies.tasks}
+        absent: dict[str, Any] = {kind.name: None for kind in TASKS if not kind.in_passes and kind.name not in tasks}
+        spec = replace(spec, encoder=replace(spec.encoder, **absent))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = TrainedModel.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:

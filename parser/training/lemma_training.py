@@ -18,10 +18,13 @@ from torch import Tensor
 from parser import batch_sizes
 from parser.data.known_lemmas import LemmaOfUpos
 from parser.data.lemmas import tokens_of
+from parser.data.tasks.lemmas import LemmaTask
+from parser.data.tasks.task import numbers_of_columns
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED
 from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
+from parser.networks.tasks import LemmaScorer
 
 # How often a form with the same tags and lemma counts (once: 0.3 worse on hu's dev part), and how often tags are predicted
 # with dropout.
@@ -43,8 +46,8 @@ def learn_lemmas(model: TrainedModel, sentences: list[Sentence], epochs: int, se
     torch.manual_seed(seed)
     tokens, lemmas = model.classifier.tokens, model.vocabularies.lemmas
     assert isinstance(tokens, BiLSTM), "only an encoder predicts lemmas"
-    scorer, device = tokens.lemmas, tokens.reserved.device
-    assert scorer is not None, "the encoder predicts lemmas"
+    scorer, device = tokens.tasks[LemmaTask.name], tokens.reserved.device
+    assert isinstance(scorer, LemmaScorer), "the encoder predicts lemmas"
     assert lemmas is not None, "the vocabularies have lemmas"
     encoded = model.vocabularies.encode(sentences)
     tag_scores = [tokens.all_tag_scores(encoded, dropping=True) for _ in range(_DRAWS)]
@@ -82,12 +85,13 @@ def learn_lemmas(model: TrainedModel, sentences: list[Sentence], epochs: int, se
 
 def _chosen(model: TrainedModel, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
     """Return int64[m], the places of the words to learn from, among all tokens."""
-    tags = model.vocabularies.encode_tags(sentences)
+    columns = model.vocabularies.tags
+    tags = numbers_of_columns({name: [getattr(one, name) for one in sentences] for name in columns}, columns)
     words = tokens_of(sentence.forms for sentence in sentences)
     counts: Counter[tuple[str, ...]] = Counter()
     chosen = []
     for place in np.flatnonzero(rules >= 0).tolist():
-        word = (words[place], *map(str, (rules[place], *tags[:, place])))
+        word = (words[place], *map(str, (rules[place], *(row[place] for row in tags))))
         counts[word] += 1
         if counts[word] <= _TIMES:
             chosen.append(place)

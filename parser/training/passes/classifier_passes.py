@@ -68,10 +68,8 @@ class TrainedClassifier:
 
     def encoder(self, data: TrainingSentences) -> BatchEncoder:
         """Return an encoder of batches of sentences, for a contextual token representation."""
-        vocabularies = self.corpus.vocabularies
-        tag_weights = {column: self.plan.tag_weights[column] for column in vocabularies.tags}
-        word_dropout = self.word_dropout(vocabularies.attributes)
-        return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
+        word_dropout = self.word_dropout(self.corpus.vocabularies.attributes)
+        return BatchEncoder(self.model.classifier, data, word_dropout, self.plan.task_weights)
 
     def word_dropout(self, attributes: Sequence[str], device: torch.device | str = "cpu") -> WordDropout | None:
         """Return word dropout on a device for a matrix whose columns hold values of these attributes; None if it is off."""
