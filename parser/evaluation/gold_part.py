@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -138,16 +138,6 @@ class GoldPart:
             scores[column] = 100 * float((values[np.delete(found, self.sentences.offsets[:-1])] == words).mean())
         return scores
 
-    def lemma_score(self, predicted: Sequence[str]) -> float | None:
-        """Return the percentage of right lemmas; None if no word has a gold lemma.
-
-        For a word without a gold lemma, any lemma is right, as in the official evaluation.
-        """
-        gold = _column(self.source, "lemmas")
-        if not has_values(gold):
-            return None
-        return 100 * float(np.mean([found == lemma or lemma == EMPTY for found, lemma in zip(predicted, gold, strict=True)]))
-
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """Return int64[words], 1 where the head is right, and int64[words], 1 where head and relation are.
 
@@ -166,11 +156,6 @@ class GoldPart:
 def has_values(column: Iterable[str]) -> bool:
     """Return whether a column has any value but ``_``."""
     return any(value != EMPTY for value in column)
-
-
-def _column(sentences: list[Sentence], name: str) -> list[str]:
-    """Return a column of all sentences, one after the other."""
-    return [value for sentence in sentences for value in getattr(sentence, name)]
 
 
 def _compared(gold: list[str], values: list[str], what: Callable[[str], str]) -> tuple[np.ndarray, np.ndarray]:

@@ -216,7 +216,7 @@ class NetworkPlan:
         word_dropout: w: a value seen n times is replaced by unknown with probability w / (w + n).
         max_grad_norm: the norm to which gradients of an encoder are clipped; None without an encoder.
         task_weights: by what the encoder's tasks learn, the weight of its loss relative to the parser's loss.
-        lemma_epochs: epochs of learning lemmas; 0: they are not predicted.
+        task_epochs: by name of a task that is learned after the parser, its epochs.
         augment: by name in AUGMENTS, the share of the sentences that each epoch changes.
         similar: whether unknown forms and characters count as similar known ones; see data/similar.py.
     """
@@ -231,7 +231,7 @@ class NetworkPlan:
     subwords: str | None = None
     pretrained_encoder: str | None = None
     pretrained: PretrainedSettings | None = None
-    lemma_epochs: int = 0
+    task_epochs: Mapping[str, int] = field(default_factory=dict)
     augment: Mapping[str, float] = field(default_factory=dict)
     similar: bool = False
 
@@ -424,7 +424,6 @@ def _network(made: Settings) -> NetworkPlan:
     attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
     embeddings = {name: Embedding(size, True) for name, size in (made.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()}
     attributes = (*attributes, TREEBANK) if isinstance(made.treebank.train, dict) else attributes
-    lemmas = None if encoder is None else encoder.lemmas
     groups = [] if encoder is None else [(kind, getattr(encoder, kind.name, None)) for kind in TASKS]
     return NetworkPlan(
         attributes=attributes,
@@ -438,7 +437,7 @@ def _network(made: Settings) -> NetworkPlan:
         word_dropout=wanted.word_dropout,
         max_grad_norm=None if encoder is None else _MAX_GRAD_NORM,
         task_weights={learned: weight for kind, group in groups for learned, weight in kind.weights(group).items()},
-        lemma_epochs=0 if lemmas is None else lemmas.epochs,
+        task_epochs={kind.name: group.epochs for kind, group in groups if group is not None and not kind.in_passes},
         augment={} if encoder is None else encoder.augment,
         similar=encoder is not None and encoder.characters is not None,
         subwords=made.vectors.subwords,

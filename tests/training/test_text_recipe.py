@@ -22,7 +22,7 @@ from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder
-from parser.training.lemma_training import _Outcomes, learn_lemmas
+from parser.training.lemma_training import _Outcomes, learn_task
 from parser.training.run import train
 from tests.gold_data import gold_data
 from tests.parsed_files import parsed
@@ -100,7 +100,7 @@ def test_lemmas_are_learned_from_words_as_if_their_forms_were_new():
         model = random_lemma_model()
         before = {name: tensor.clone() for name, tensor in model.classifier.state_dict().items()}
         torch.manual_seed(5)
-        learn_lemmas(model, sentences, 3, seed)
+        learn_task(model.vocabularies.tasks[-1], model, sentences, 3, seed)
         assert torch.initial_seed() == 5
         after = model.classifier.state_dict()
         changed = {name for name, tensor in after.items() if not torch.equal(tensor, before[name])}
@@ -127,11 +127,11 @@ def test_what_is_known_of_a_training_word_is_what_other_forms_show(written_for):
         return KnownLemmas({of: [lemma for lemma, upos in left if upos == of] for of in "XY"}, written_for)
 
     lemmas = Lemmas(rules, ["upos"], {}, known())
-    model.vocabularies.tasks[-1] = LemmaTask(lemmas, model.vocabularies.tags)
+    task = LemmaTask(lemmas, model.vocabularies.tags)
     places = np.flatnonzero(lemmas.encode([one]) >= N_RESERVED)
     assert len(places) == len(words)
     scores = torch.randn(len(places), 2)
-    gained, wrong = _Outcomes(model, [one]).of(places, {"upos": scores})
+    gained, wrong = _Outcomes(task, [one]).of(places, {"upos": scores})
     for row, (form, gold, _) in enumerate(words):
         without, upos = known(form), "XY"[scores[row].argmax()]
         for number, rule in enumerate(map(LemmaRule.of, rules)):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from oracles.errors import OptimalStepError
+from parser.conllu.checks import EMPTY
+from parser.data.attributes import AttributeColumns
 from parser.data.lemmas import Lemmas
 from parser.data.parts.part import Labels
 from parser.data.tasks.tags import TagTask
@@ -44,6 +48,17 @@ class LemmaTask(Task):
     def weights(cls, settings: Any) -> dict[str, float]:
         return {}
 
+    def is_taught(self, sentences: Iterable[AttributeColumns]) -> bool:
+        return any(lemma != EMPTY for sentence in sentences for lemma in sentence.lemmas)
+
+    def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
+        """Return the percentage of right lemmas; without a gold lemma, any is right, as in the official evaluation."""
+        if not self.is_taught(sentences):
+            return {}
+        gold = [lemma for sentence in sentences for lemma in sentence.lemmas]
+        right = [found == lemma or lemma == EMPTY for found, lemma in zip(predicted["lemma"], gold, strict=True)]
+        return {"lemma": 100 * float(np.mean(right))}
+
     def shapes(self, spec: ClassifierSpec) -> Shapes:
         assert spec.encoder is not None, "an encoder predicts lemmas"
         assert spec.encoder.lemmas is not None, "it scores rules"
@@ -73,7 +88,7 @@ class LemmaTask(Task):
 
 def _extended(known: Lemmas | None, source: TaskSource) -> LemmaTask | None:
     """Return the task with the known lemmas and those of the sentences; None if there are none, or none are wanted."""
-    if not source.wanted.lemma_epochs:
+    if LemmaTask.name not in source.wanted.task_epochs:
         return None
     tags = _tags(source.tasks)
     found = Lemmas.of(source.tagged, list(tags), () if known is None else known.told_by_tags)

@@ -12,7 +12,7 @@ layers above may read its choice. A task without them scores something else: pai
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Protocol, Self
@@ -42,8 +42,8 @@ class TaskWishes(Protocol):
         """By what is learned in the passes, the weight of its loss; see Task.weights()."""
 
     @property
-    def lemma_epochs(self) -> int:
-        """Epochs of learning lemmas; 0: they are not predicted."""
+    def task_epochs(self) -> Mapping[str, int]:
+        """By name of a task that is learned after the parser, and that is wanted, its epochs."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,19 @@ class Task(ABC):
         return numbers_of_columns(
             {column: [self.values(sentence, column) for sentence in sentences] for column in self.columns}, self.columns
         )
+
+    def is_taught(self, sentences: Iterable[AttributeColumns]) -> bool:
+        """Return whether sentences have gold data of a task that is learned after the parser."""
+        return False
+
+    def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
+        """Return what metrics.json says of a task that is learned after the parser; the scores of columns are in GoldPart.
+
+        Args:
+            sentences: gold sentences; ones without gold data have no scores.
+            predicted: by name, what was predicted of their words.
+        """
+        return {}
 
     def layer(self, spec: ClassifierSpec) -> int | None:
         """Return the layer of the encoder, from 1, whose outputs ``columns`` are chosen from; None: there are no columns."""
