@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from parser.data.parts.pretrained import PretrainedTokenizer
+from parser.data.parts import PARTS
 from parser.data.sentences import Sentences
 from parser.data.tasks import TASKS
 from parser.linear.model import LinearModel
@@ -19,7 +19,7 @@ from parser.model.extension import difference, transfer_weights
 from parser.model.trained_model import TrainedModel
 from parser.network_spec import Embedding
 from parser.networks.bilstm import BiLSTM
-from parser.networks.pretrained import cache_vectors, vector_cache
+from parser.networks.parts import prepare
 from parser.settings.groups import ExampleUse, SettingsError
 from parser.settings.plan import (
     ExplorationPlan,
@@ -64,7 +64,7 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         tokens = model.classifier.tokens
         for module in tokens.tasks.values() if isinstance(tokens, BiLSTM) else ():
             module.keep(context.corpus.silent)
-    _cache_vectors(model, network, context)
+    _prepare_parts(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
     for one in plan.passes:
@@ -98,12 +98,10 @@ def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: Tra
     """Refuse to continue training a model that differs from what this run would train."""
     if plan.files.train.names and not old.vocabularies.treebanks:
         raise SettingsError(f"start={plan.start}: that model has only one treebank; give treebank.train a list of files")
-    for key, given in {"vectors.subwords": network.subwords, "encoder.pretrained": network.pretrained_encoder}.items():
-        if given is not None:
-            raise SettingsError(f"start={plan.start}: a model keeps its own {key.partition('.')[2]}; leave out {key}")
-    wanted = network.pretrained
-    if old.spec.pretrained is None and wanted is not None and (wanted.save or wanted.cache is not None):
-        raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.* out")
+    for kind in PARTS:
+        known = next((part for part in old.vocabularies.parts if isinstance(part, kind)), None)
+        if (refusal := kind.refuse_start(network, known)) is not None:
+            raise SettingsError(f"start={plan.start}: {refusal}")
     if (found := difference(model, old)) is not None:
         key, here, there = found
         raise SettingsError(
@@ -116,20 +114,18 @@ def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: Tra
         raise SettingsError(f"start={plan.start}: that model predicts {column}; give encoder.{name}.weights.{column}")
 
 
-def _cache_vectors(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
-    """Compute the vectors of a pretrained encoder for all sentences, unless training changes them."""
-    spec, corpus = model.spec.pretrained, context.corpus
-    if spec is None or network.pretrained is None or spec.tuned:
+def _prepare_parts(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
+    """Compute the vectors of parts that training does not change, for all sentences."""
+    corpus = context.corpus
+    fixed = [(part, rows) for part, rows in corpus.vocabularies.placed if part.fixed]
+    if not fixed:
         return
-    folder = vector_cache() if network.pretrained.cache is None else Path(network.pretrained.cache)
-    log.info("computing the vectors of the pretrained encoder that are not yet in %s", folder)
-    parts = [corpus.vocabularies.encode(corpus.train.sentences)]
-    parts += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
-    with context.stopwatch("pretrained"):
-        for part, rows in corpus.vocabularies.placed:
-            if isinstance(part, PretrainedTokenizer):
-                encoded = [Sentences(some.values[rows], some.offsets) for some in parts]
-                cache_vectors(model.readers[part.name], encoded, folder)
+    encoded = [corpus.vocabularies.encode(corpus.train.sentences)]
+    encoded += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
+    for part, rows in fixed:
+        with context.stopwatch(part.name):
+            own = [Sentences(some.values[rows], some.offsets) for some in encoded]
+            prepare(part, network, model.readers.get(part.name), own)
 
 
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
