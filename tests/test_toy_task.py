@@ -25,6 +25,7 @@ from parser.decoding.predictor import Predictor
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.parts import Tensors
 from parser.inference.tasks import FrozenTask, frozen_task
+from parser.model.extension import transfer_weights
 from parser.model.model import FrozenModel
 from parser.model.trained_model import TrainedModel
 from parser.model_folder import MODEL, TENSORS, VOCABULARIES, Contents, ModelError, read_header
@@ -40,7 +41,7 @@ from tests.toy import sentence, write_conllu
 
 
 class CaseTask(Task):
-    """Whether a word is written in capitals."""
+    """How a word is written: in capitals, with a capital at its beginning, or otherwise."""
 
     name = "case"
 
@@ -63,7 +64,7 @@ class CaseTask(Task):
         return {"case": self.vocabulary}
 
     def values(self, sentence: AttributeColumns, column: str) -> list[str]:
-        return ["upper" if form.isupper() else "lower" for form in sentence.forms]
+        return ["upper" if form.isupper() else "title" if form.istitle() else "lower" for form in sentence.forms]
 
     def layer(self, spec: ClassifierSpec) -> int:
         return 1
@@ -132,7 +133,7 @@ def run(registered, tmp_path_factory) -> Path:
 
 def words() -> list[Any]:
     made = sentence([0, 1, 1, 1])
-    made.forms = ["a", "ABC", "W" * 20, "w"]
+    made.forms = ["a", "ABC", "W" * 20, "Ab"]
     return [made, sentence([0])]
 
 
@@ -190,9 +191,27 @@ def test_training_changes_its_weights_and_begins_anew_with_the_same(run, tmp_pat
     assert FrozenModel.load(run).tensors["tokens.case.output.bias"].any()
 
 
-def test_a_training_goes_on_with_it(run, tmp_path):
-    train(plan_of(run.parent, f"start={run}"), tmp_path / "run")
-    assert TrainedModel.load(tmp_path / "run").described() == TrainedModel.load(run).described()
+def test_a_training_goes_on_with_it_and_with_new_values(run, tmp_path):
+    toys = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(5)]
+    for one in toys:
+        one.forms = [f"Aa{form.lower()}" for form in one.forms]
+    write_conllu(tmp_path / "titles.conllu", toys)
+    more = f"treebank.train=[{run.parent}/train.conllu,{tmp_path}/titles.conllu]"
+    train(plan_of(run.parent, more, f"start={run}"), tmp_path / "run")
+    before, after = (FrozenModel.load(folder, int8=False) for folder in (run, tmp_path / "run"))
+    assert after.vocabularies.columns["case"].symbols == [*before.vocabularies.columns["case"].symbols, "title"]
+    assert after.tensors["tokens.case.output.bias"].shape == (3,)
+    assert predicted(after, toys)[1] == "title"
+
+
+def test_rows_of_known_values_are_kept(run):
+    old, new = TrainedModel.load(run), TrainedModel.load(run)
+    task = new.vocabularies.task(CaseTask)
+    assert task is not None
+    new.vocabularies.tasks[-1] = CaseTask(task.vocabulary.symbols[::-1])
+    bias = "tokens.case.output.bias"
+    transfer_weights(new, old)
+    assert torch.equal(new.classifier.state_dict()[bias], old.classifier.state_dict()[bias].flip(0))
 
 
 def test_a_folder_that_says_nothing_of_it_does_not_fit_its_weights(run, tmp_path):
