@@ -11,6 +11,10 @@ import torch
 from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemmas import Lemmas, Seen
 from parser.data.parts.characters import Characters
+from parser.data.tasks.heads import HeadTask
+from parser.data.tasks.lemmas import LemmaTask
+from parser.data.tasks.tags import TagTask
+from parser.data.tasks.task import Task
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary, tag_vocabulary, vocabulary_for
 from parser.linear.model import LinearModel
@@ -40,15 +44,16 @@ def small_model(kind: str, tag_size: int = 2) -> TrainedModel:
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMSpec(2, 3, 0.1, 0.1))
         return TrainedModel.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     if kind in ("text", "lemmas"):
-        vocabularies = Vocabularies(vocabularies.by_attribute, [Characters(["a", "b", "é"], 4)])
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
-        vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
+        tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
+        tasks: list[Task] = [TagTask(tags), HeadTask(relations)]
         parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), BiaffineSpec(3, 2, 0.1)
         encoder = BiLSTMSpec(2, 3, 0.1, 0.1, *parts)
         if kind == "lemmas":
             known = KnownLemmas({"X": ["always", "seen"], "Y": ["B", "seen"]}, {"é": "e"})
-            vocabularies.lemmas = Lemmas(RULES, ["upos", "feats"], SEEN, known)
+            tasks.append(LemmaTask(Lemmas(RULES, ["upos", "feats"], SEEN, known), tags))
             encoder.lemmas = LemmaSpec(4, 50, 0.1, 2)
+        vocabularies = Vocabularies(vocabularies.by_attribute, [Characters(["a", "b", "é"], 4)], tasks)
         spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return TrainedModel.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     spec = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from parser.data.attributes import AttributeColumns
 from parser.data.parts import PARTS
 from parser.data.parts.part import FormPart, PartWishes
+from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.predictor import Predictor
@@ -24,8 +25,9 @@ from parser.model.model import FrozenModel
 from parser.model.trained_model import TrainedModel
 from parser.model_folder import MODEL, TENSORS, VOCABULARIES, Contents, ModelError, read_header
 from parser.network_spec import ClassifierSpec, Shapes
-from parser.networks.parts import PartReading, module_of
+from parser.networks.parts import PartReading, module_of, prepare
 from parser.networks.representation import Embeddings
+from parser.settings.groups import SettingsError
 from parser.settings.plan import NetworkPlan, Plan
 from parser.training.run import train
 from tests.forgery import change
@@ -152,6 +154,28 @@ def test_files_are_parsed(run):
 def test_a_training_goes_on_with_it(run, tmp_path):
     train(plan_of(run.parent, f"start={run}"), tmp_path / "run")
     assert TrainedModel.load(tmp_path / "run").described() == TrainedModel.load(run).described()
+
+
+def test_it_may_refuse_a_start(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(Lengths, "refuse_start", classmethod(lambda cls, wanted, known: f"that model reads {known.name}"))
+    with pytest.raises(SettingsError, match=r"start=.*: that model reads lengths"):
+        train(plan_of(run.parent, f"start={run}"), tmp_path / "run")
+
+
+class PreparedError(Exception):
+    """Says what was prepared."""
+
+
+@prepare.register(Lengths)
+def prepare_lengths(part: Lengths, wanted: PartWishes, reader: Any, sentences: Sequence[Sentences]) -> None:
+    raise PreparedError(part.name, [some.values.shape for some in sentences])
+
+
+def test_it_is_prepared_if_training_does_not_change_it(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(Lengths, "fixed", True)
+    with pytest.raises(PreparedError) as raised:
+        train(plan_of(run.parent), tmp_path / "run")
+    assert raised.value.args == ("lengths", [(1, 100), (1, 25)])
 
 
 def test_a_folder_that_says_nothing_of_it_does_not_fit_its_weights(run, tmp_path):

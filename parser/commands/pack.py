@@ -14,6 +14,7 @@ import io
 import shutil
 import sys
 import zipfile
+from collections.abc import Sequence
 from operator import ne
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,7 @@ from oracles.errors import OptimalStepError
 from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
-from parser.data.parts.pretrained import HELD, files_of
+from parser.data.parts import PARTS
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
@@ -39,7 +40,6 @@ from parser.model_folder import (
     CARD,
     INDEX,
     MODEL,
-    SETTINGS,
     TENSORS,
     VOCABULARIES,
     errors_named,
@@ -73,11 +73,7 @@ def main() -> None:
         raise OptimalStepError(
             f"{model / CARD}: there is no card to say what the model was trained on; train it with this version"
         )
-    if "pretrained" in read_json(model, SETTINGS) and not (model / HELD).is_dir():
-        raise OptimalStepError(
-            f"{model}: it does not hold the pretrained encoder that it needs; train it with pretrained.save=true, or copy the "
-            f"encoder's folder as {model / HELD}"
-        )
+    parts = [name for kind in PARTS for name in kind.packed(model)]
     dev, index = given.dev or _dev_of(model), given.output.parent / INDEX
     check_output(given.output, dev)
     if given.output.is_dir():
@@ -93,7 +89,7 @@ def main() -> None:
         weights, said = _fewest_bits(model, dev)
     given.output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(given.output) as temporary:
-        _write(model, temporary, weights)
+        _write(model, temporary, weights, parts)
     entry = {"file": given.output.name, "sha256": sha256_of(given.output), "bytes": given.output.stat().st_size}
     with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
         write_json(index, dict(sorted((_listed(index, name, given.output.name) | {name: entry}).items())))
@@ -157,10 +153,10 @@ def _parsed(folder: Path, file: Path) -> bytes:
     return written.getvalue()
 
 
-def _write(model: Path, target: Path, weights: bytes | None) -> None:
+def _write(model: Path, target: Path, weights: bytes | None, parts: Sequence[str]) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_LZMA) as pack:
         for part in sorted(path for path in model.iterdir() if path.is_file() and not path.name.startswith(".")):
             content = weights if weights and part.name == TENSORS else part.read_bytes()
             pack.writestr(zipfile.ZipInfo(part.name, _DATE), content, zipfile.ZIP_LZMA)
-        for name in sorted(files_of(model / HELD)) if (model / HELD).is_dir() else []:
-            pack.writestr(zipfile.ZipInfo(f"{HELD}/{name}", _DATE), (model / HELD / name).read_bytes(), zipfile.ZIP_LZMA)
+        for name in parts:
+            pack.writestr(zipfile.ZipInfo(name, _DATE), (model / name).read_bytes(), zipfile.ZIP_LZMA)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,11 +49,11 @@ from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
 from parser.model_folder import check_written, strings
 from parser.network_spec import check_type
 
+if TYPE_CHECKING:
+    from parser.data.tasks.task import FormScores
+
 Seen = dict[tuple[str, ...], dict[str, str]]
 """By tags, by form: the lemma. Forms that always had the same lemma are under (), no tags."""
-
-RuleScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
-"""Returns float32[m, rules], the scores of the rules, for m forms and the places of their tokens (int[m])."""
 
 # The largest bonus of a rule.
 _MOST = KNOWN_LEMMA + SAME_UPOS
@@ -525,7 +525,7 @@ def lemmatize(
     lemmas: Lemmas,
     forms: Sequence[str],
     tags: Mapping[str, Sequence[str]],
-    scores: RuleScores,
+    scores: FormScores,
     given: Sequence[str] = (),
     lexicon: LemmaLexicon | None = None,
     binding: Sequence[tuple[str, bool]] = (),
@@ -536,7 +536,7 @@ def lemmatize(
         lemmas: the lemmas of the model.
         forms: the forms of the tokens; an empty one, of a root, gets no lemma.
         tags: by predicted column, the tags of the tokens.
-        scores: scores rules for the tokens that need one.
+        scores: scores rules, for the tokens that need one.
         given: the UPOS of tokens in the input, "" for predicted ones.
         lexicon: its entries come first.
         binding: for each token the UPOS that its lemma must fit, "" for none, and whether strictly: see LemmaUse.

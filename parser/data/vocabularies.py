@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from oracles.errors import OptimalStepError
 from parser.data.attributes import TREEBANK, AttributeColumns
 from parser.data.lemmas import Lemmas, tokens_of
 from parser.data.parts import PARTS
@@ -18,12 +17,19 @@ from parser.data.sentences import Sentences
 from parser.data.similar import SimilarQuotes, SimilarVocabulary, attribute_vocabulary, looks_up_similar
 from parser.data.spelling import ColumnSpelling, Spelling
 from parser.data.tag_sets import TagSets
-from parser.data.vocabulary import ROOT, Elements, SetVocabulary, Vocabulary, tag_vocabulary
+from parser.data.tasks import TASKS
+from parser.data.tasks.lemmas import LemmaTask
+from parser.data.tasks.tags import TagTask
+from parser.data.tasks.task import Task
+from parser.data.vocabulary import Elements, SetVocabulary, Vocabulary
 from parser.model_folder import Contents, check_written, strings
 from parser.network_spec import check_type
 
 # The first keys of vocabularies.json.
 _ORDER = ("attributes", "relations", "characters", "tags", "tag_sets", "lemmas")
+
+
+_Kind = TypeVar("_Kind", bound=Task)
 
 
 class Vocabularies:
@@ -32,27 +38,23 @@ class Vocabularies:
     Args:
         by_attribute: the vocabularies of attributes, in a fixed order.
         parts: further parts of words that an encoder reads.
-        tags: by column that a tagger predicts (upos, xpos, feats), its values; input need not have them.
-        lemmas: the known lemmas and rules, if lemmas are predicted.
+        tasks: what an encoder predicts, in the order of TASKS.
         treebank: in a model of several treebanks, the treebank of sentences without one; None: the first.
-        tag_sets: the tags that words had together; None, in older models: what the lemmas say of it.
 
     Attributes:
-        by_attribute, tags, lemmas: as passed.
+        by_attribute: as passed.
         parts: all parts, the attributes first, and parts that read whole sentences last.
+        tasks: as passed, a list.
     """
 
     def __init__(
         self,
         by_attribute: dict[str, Vocabulary],
         parts: Sequence[WordPart] = (),
-        tags: Mapping[str, Vocabulary] | None = None,
-        lemmas: Lemmas | None = None,
+        tasks: Sequence[Task] = (),
         treebank: str | None = None,
-        tag_sets: TagSets | None = None,
     ) -> None:
-        self._tag_sets = tag_sets
-        self.by_attribute, self.tags, self.lemmas = by_attribute, dict(tags or {}), lemmas
+        self.by_attribute, self.tasks = by_attribute, list(tasks)
         self._attributes = Attributes(by_attribute, next(iter(self.treebanks), "") if treebank is None else treebank)
         self.parts: list[WordPart] = [self._attributes, *sorted(parts, key=lambda part: part.in_sentences)]
         self._spelled = ColumnSpelling(by_attribute)
@@ -65,13 +67,32 @@ class Vocabularies:
 
     def for_treebank(self, name: str) -> Vocabularies:
         """Return the same vocabularies for sentences of another treebank."""
-        return Vocabularies(self.by_attribute, self.parts[1:], self.tags, self.lemmas, name, self._tag_sets)
+        return Vocabularies(self.by_attribute, self.parts[1:], self.tasks, name)
+
+    def task(self, kind: type[_Kind]) -> _Kind | None:
+        """Return the task of this kind; None if the model does not have it."""
+        return next((task for task in self.tasks if isinstance(task, kind)), None)
+
+    @property
+    def columns(self) -> dict[str, Vocabulary]:
+        """By column that the tasks choose among, its values."""
+        return {column: known for task in self.tasks for column, known in task.columns.items()}
+
+    @property
+    def tags(self) -> Mapping[str, Vocabulary]:
+        """By column that a tagger predicts (upos, xpos, feats), its values; input need not have them."""
+        return {} if (task := self.task(TagTask)) is None else task.columns
+
+    @property
+    def lemmas(self) -> Lemmas | None:
+        """The known lemmas and rules, if lemmas are predicted."""
+        return None if (task := self.task(LemmaTask)) is None else task.lemmas
 
     @property
     def tag_sets(self) -> TagSets:
         """The tags that words had together in training; of an older model, those of forms with several lemmas."""
-        if self._tag_sets is not None:
-            return self._tag_sets
+        if (tagger := self.task(TagTask)) is not None and tagger.sets is not None:
+            return tagger.sets
         if self.lemmas is None or self.lemmas.columns != [*self.tags]:
             return TagSets([*self.tags], [], [])
         forms = sorted(((tags, len(own)) for tags, own in self.lemmas.seen.items() if tags), key=lambda one: -one[1])
@@ -112,8 +133,8 @@ class Vocabularies:
 
     @property
     def predicted(self) -> list[str]:
-        """The keys of PREDICTED that the model predicts: tags, and the lemma."""
-        return [*self.tags, *([] if self.lemmas is None else ["lemma"])]
+        """The names of what the tasks predict of words: keys of PREDICTED, tags and the lemma, and those of further tasks."""
+        return [name for task in self.tasks for name in task.predicted]
 
     def for_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:
         """Return the vocabularies of the parts that read only one column.
@@ -169,25 +190,13 @@ class Vocabularies:
         """Return, by attribute, how many tokens have a value that training never saw; see Attributes."""
         return self._attributes.unknown_counts(sentences, places)
 
-    def encode_tags(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
-        """Return int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN if unknown."""
-        numbers = [
-            [number for sentence in sentences for number in (ROOT, *known.encode_exactly(getattr(sentence, column)))]
-            for column, known in self.tags.items()
-        ]
-        return np.array(numbers, np.int32).reshape(len(self.tags), _offsets(sentences)[-1])
-
     def described(self, relations: Vocabulary) -> dict[str, Any]:
         """Return the content of vocabularies.json, including the relations."""
         found: dict[str, Any] = {"relations": relations.symbols}
         for part in self.parts:
             found |= part.described()
-        if self.tags:
-            found["tags"] = {column: known.symbols for column, known in self.tags.items()}
-        if self._tag_sets is not None:
-            found["tag_sets"] = self._tag_sets.described()
-        if self.lemmas is not None:
-            found["lemmas"] = self.lemmas.described()
+        for task in self.tasks:
+            found |= task.described()
         return {name: found[name] for name in (*_ORDER, *found) if name in found}
 
     @classmethod
@@ -202,24 +211,17 @@ class Vocabularies:
         parts = [part for kind in PARTS if (part := kind.read(contents)) is not None] if encoder is not None else []
         found = contents.vocabularies
         with contents.errors_in_vocabularies():
-            for group in ("attributes", "tags"):
-                check_type(found.get(group, {}), dict, group)
+            check_type(found.get("attributes", {}), dict, "attributes")
             named = {name: strings(values, f"attributes.{name}") for name, values in found["attributes"].items()}
-            values = {f"value of {column}": strings(own, f"tags.{column}") for column, own in found.get("tags", {}).items()}
-            values["relation"] = strings(found["relations"], "relations")
-            for called, written in values.items():
-                for value in written:
-                    check_written(called, value)
-            tags = {column: tag_vocabulary(column, symbols) for column, symbols in found.get("tags", {}).items()}
-            if tags and (encoder is None or encoder.tagger is None):
-                raise OptimalStepError("there are tags, but there is no tagger to predict them")
-            lemmas = Lemmas.read(found["lemmas"], tags) if "lemmas" in found and not contents.without_lemmas else None
-            if lemmas is not None and (encoder is None or encoder.lemmas is None):
-                raise OptimalStepError("there are rules for lemmas, but there is nothing to score them")
-            tag_sets = TagSets.read(found["tag_sets"], tags) if "tag_sets" in found else None
+            for written in strings(found["relations"], "relations"):
+                check_written("relation", written)
+            relations, tasks = Vocabulary(found["relations"]), list[Task]()
+            for kind in TASKS:
+                if (task := kind.read(contents, relations, tasks)) is not None:
+                    tasks.append(task)
             similar = looks_up_similar(found)
             by_attribute = {name: attribute_vocabulary(name, symbols, similar) for name, symbols in named.items()}
-            return cls(by_attribute, parts, tags, lemmas, tag_sets=tag_sets), Vocabulary(found["relations"])
+            return cls(by_attribute, parts, tasks), relations
 
 
 def _offsets(sentences: Sequence[AttributeColumns]) -> np.ndarray:

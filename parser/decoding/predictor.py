@@ -25,6 +25,7 @@ from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.lemmas import lemmatize
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.data.tag_sets import NOT_GIVEN, TagSets, numbers_of
+from parser.data.tasks.lemmas import LemmaTask
 from parser.decoding.given_arcs import GivenArcs, check_lengths, lost_arcs, replay, steps_keeping
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, refuse
@@ -61,7 +62,7 @@ class Tags(NamedTuple):
     """Predicted tags and lemmas, in the layout of ``Sentences``; the values of roots mean nothing.
 
     Attributes:
-        numbers: by predicted column except lemmas, int32[total], the numbers of the values.
+        numbers: by column that tasks choose among, so without lemmas, int32[total], the numbers of the values.
         values: by predicted column, lemmas included, the values.
     """
 
@@ -248,7 +249,7 @@ class TagPredictor:
         frozen = cast(FrozenModel, model.frozen())  # only networks predict tags
         self._vocabularies, self._lemmas, self._lexicon = model.vocabularies, model.vocabularies.lemmas, lexicon
         self._encoder = cast(TaggingEncoder, frozen.weights.encoder)
-        self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
+        self._symbols = {column: known.symbols for column, known in model.vocabularies.columns.items()}
 
     @cached_property
     def _tag_sets(self) -> TagSets:
@@ -271,13 +272,13 @@ class TagPredictor:
         """
         if fixed:
             sentences, given = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets)), fixed
-        own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in self._symbols if any(given)}
+        all_tags = self._vocabularies.tags
+        own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in all_tags if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
             for column in columns.keys() & own:
                 values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
                 own[column][start + 1 : start + 1 + len(values)] = values
         tokens = [] if self._lemmas is None else self._vocabularies.tokens_to_lemmatize(forms)
-        all_tags = self._vocabularies.tags
         found: dict[str, list[str]] = defaultdict(list)
         made, numbers = [], []
         # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
@@ -286,17 +287,17 @@ class TagPredictor:
             part = {column: values[first:last] for column, values in own.items()}
             wanted = {column: numbers_of(values, all_tags[column]) for column, values in part.items()}
             fit = _Fit(self._tag_sets, wanted, bool(fixed)) if part else None
-            vectors, predicted, rule_scores = self._encoder.encode_with_tags(sentences.span(*span), fit)
+            vectors, predicted, of_forms = self._encoder.encode_with_tags(sentences.span(*span), fit)
             made.append(vectors)
             numbers.append(predicted)
             tags = {
                 column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
             }
-            if self._lemmas is not None and rule_scores is not None and tokens:
+            if self._lemmas is not None and tokens:
                 known = {c: [one or other for one, other in zip(v, tags[c], strict=True)] for c, v in part.items()}
                 upos = part.get("upos", [])
                 binding = fit.binding(known.get("upos", []), self._lemmas.knows_use) if fit is not None else []
-                words = tokens[first:last], known or tags, rule_scores, upos
+                words = tokens[first:last], known or tags, of_forms[LemmaTask.name], upos
                 tags["lemma"] = lemmatize(self._lemmas, *words, self._lexicon, binding)
             for column, values in tags.items():
                 found[column] += values

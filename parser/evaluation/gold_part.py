@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -45,8 +45,8 @@ class GoldPart:
         labelled: bool[words], whether head and relation are known.
         punctuation: bool[words], UPOS is PUNCT.
         source: the sentences as they were read.
-        tags: by column that a tagger predicts and that has gold values, int64[words] and int64[values]: the compared part of
-            the values, as numbers, of the words and of the tagger's values.
+        tags: by column that tasks choose among and that has gold values, int64[words] and int64[values]: the compared part
+            of the values, as numbers, of the words and of the task's values.
     """
 
     sentences: Sentences
@@ -75,9 +75,10 @@ class GoldPart:
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             source=sentences,
             tags={
-                column: _compared(_column(sentences, column), known.symbols, _COMPARED.get(column, str))
-                for column, known in vocabularies.tags.items()
-                if has_values(_column(sentences, column))
+                column: _compared(values, known.symbols, _COMPARED.get(column, str))
+                for task in vocabularies.tasks
+                for column, known in task.columns.items()
+                if has_values(values := [value for sentence in sentences for value in task.values(sentence, column)])
             },
         )
 
@@ -137,16 +138,6 @@ class GoldPart:
             scores[column] = 100 * float((values[np.delete(found, self.sentences.offsets[:-1])] == words).mean())
         return scores
 
-    def lemma_score(self, predicted: Sequence[str]) -> float | None:
-        """Return the percentage of right lemmas; None if no word has a gold lemma.
-
-        For a word without a gold lemma, any lemma is right, as in the official evaluation.
-        """
-        gold = _column(self.source, "lemmas")
-        if not has_values(gold):
-            return None
-        return 100 * float(np.mean([found == lemma or lemma == EMPTY for found, lemma in zip(predicted, gold, strict=True)]))
-
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """Return int64[words], 1 where the head is right, and int64[words], 1 where head and relation are.
 
@@ -167,12 +158,7 @@ def has_values(column: Iterable[str]) -> bool:
     return any(value != EMPTY for value in column)
 
 
-def _column(sentences: list[Sentence], name: str) -> list[str]:
-    """Return a column of all sentences, one after the other."""
-    return [value for sentence in sentences for value in getattr(sentence, name)]
-
-
 def _compared(gold: list[str], values: list[str], what: Callable[[str], str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the compared parts, as numbers, of the words' gold values and of the tagger's values."""
+    """Return the compared parts, as numbers, of the words' gold values and of the task's values."""
     _, numbers = np.unique([what(value) for value in [*gold, *values]], return_inverse=True)
     return numbers[: len(gold)], numbers[len(gold) :]

@@ -11,25 +11,36 @@ matter which thread meets a signature first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from parser import batch_sizes
-from parser.data.lemmas import RuleScores, affixes
 from parser.data.sentences import NO_NODE, Sentences
+from parser.data.tasks.task import FormScores
 from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
 from parser.inference.arithmetic import Int8, Matrix, SinglePrecision
-from parser.inference.biaffine import SLOPE
 from parser.inference.lstm import FrozenLSTM
-from parser.inference.parts import SentenceReading, WordReading, frozen, softmax, tag_vectors
+from parser.inference.parts import SentenceReading, WordReading, frozen, softmax
 from parser.inference.precomputed_tokens import SignatureRows
+from parser.inference.tasks import FormScoring, FrozenTask, frozen_task
 from parser.inference.weights import SettleTags, under
-from parser.network_spec import ClassifierSpec, LemmaSpec
+from parser.network_spec import ClassifierSpec
+
+
+class _TaskOfLayer(NamedTuple):
+    """A task that reads the outputs of a layer.
+
+    Attributes:
+        task: the task.
+        product: multiplies its expected vectors by weights of the layer above; None if that layer does not read them.
+    """
+
+    task: FrozenTask
+    product: Matrix | None
 
 
 class FrozenEncoder:
@@ -76,18 +87,20 @@ class FrozenEncoder:
                 self._n_rows, width = rows.stop, end
         self._first = SinglePrecision().matrix(first.inputs[:, :width], first.bias)
         self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
-        self._tagged_layer, tags = 0, vocabularies.tags
-        if encoder.tagger is not None and tags:
-            tagger, self._tagged_layer = under("tagger.", tensors), encoder.tagger.layer
-            self._tag_scores = {
-                task: arithmetic.matrix(tag_vectors(under(f"outputs.{task}.", tagger), values), tagger[f"biases.{task}"])
-                for task, values in tags.items()
-            }
-            self._expected = _expected_vectors(tags if encoder.tagger.size else {}, tagger)
-            self._of_expected = SinglePrecision().matrix(layers[self._tagged_layer].inputs[:, 2 * first.hidden :])
-        self._lemmas = None
-        if encoder.lemmas is not None and vocabularies.lemmas is not None:
-            self._lemmas = _FrozenLemmas(encoder.lemmas, tags, vocabularies.lemmas.rules, under("lemmas.", tensors))
+        # By layer, from 1, the tasks that read its outputs; by name, those that score forms.
+        self._tasks: dict[int, list[_TaskOfLayer]] = {}
+        self._of_forms: dict[str, FormScoring] = {}
+        ends: dict[int, int] = {}  # by layer, where the next task begins in the input of the layer above
+        for task in vocabularies.tasks:
+            made = frozen_task(task, spec, under(f"{task.name}.", tensors), arithmetic)
+            if made.of_forms is not None:
+                self._of_forms[task.name] = made.of_forms
+            if (number := task.layer(spec)) is not None:
+                start = ends.get(number, 2 * first.hidden)
+                ends[number] = start + task.width(spec)
+                inputs = layers[number].inputs[:, start : ends[number]] if made.expected else None
+                product = None if inputs is None else SinglePrecision().matrix(inputs)
+                self._tasks.setdefault(number, []).append(_TaskOfLayer(made, product))
         self._of_signatures = SignatureRows(self._fill, self._n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
@@ -96,16 +109,16 @@ class FrozenEncoder:
 
     def encode_with_tags(
         self, sentences: Sentences, settle: SettleTags | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and the scores of rules for lemmas.
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, FormScores]]:
+        """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and by task, functions that score forms.
 
-        The layers that read tags, and the rules, take fixed tags for certain.
+        The layers that read tags, and the rules for lemmas, take fixed tags for certain.
         """
         read, scores, shares = self._read(sentences)
         if settle is not None and (settled := settle(scores)) is not scores:
             scores, shares = {**settled}, {}
-        rules = None if self._lemmas is None else partial(self._lemmas.scores, scores, shares)
-        return read, {task: values.argmax(axis=1).astype(np.int32) for task, values in scores.items()}, rules
+        of_forms: dict[str, FormScores] = {name: partial(score, scores, shares) for name, score in self._of_forms.items()}
+        return read, {column: values.argmax(axis=1).astype(np.int32) for column, values in scores.items()}, of_forms
 
     def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags; and the probabilities of
@@ -121,19 +134,28 @@ class FrozenEncoder:
         shares: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
             inputs = matrix(read)
-            if number == self._tagged_layer:
-                scores = {task: score(read) for task, score in self._tag_scores.items()}
-                for task, numbers in (sentences.fixed_tags or {}).items():
-                    places = np.flatnonzero(numbers != NO_NODE)
-                    scores[task][places] = -np.inf
-                    scores[task][places, numbers[places]] = 0.0
-                with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-                    shares = {task: softmax(scores[task]) for task in self._expected}
-                    if shares:
-                        expected = [vectors(shares[task]) for task, vectors in self._expected.items()]
-                        inputs += self._of_expected(np.concatenate(expected, axis=1))
+            for task, product in self._tasks.get(number, ()):
+                of_task = self._score(task, read, sentences)
+                scores |= of_task
+                if product is not None:
+                    with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+                        shares |= {column: softmax(of_task[column]) for column in task.expected}
+                        expected = [vectors(shares[column]) for column, vectors in task.expected.items()]
+                        inputs += product(np.concatenate(expected, axis=1))
             read = layer(inputs, tokens, sentences.offsets)
+        for task, _ in self._tasks.get(len(self._layers), ()):
+            scores |= self._score(task, read, sentences)
         return read, scores, shares
+
+    def _score(self, task: FrozenTask, read: np.ndarray, sentences: Sentences) -> dict[str, np.ndarray]:
+        """Return the scores of a task: by column, float32[tokens, values]; fixed values are certain."""
+        scores = {column: score(read) for column, score in task.scores.items()}
+        for column, numbers in (sentences.fixed_tags or {}).items():
+            if column in scores:
+                places = np.flatnonzero(numbers != NO_NODE)
+                scores[column][places] = -np.inf
+                scores[column][places, numbers[places]] = 0.0
+        return scores
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Fill in the first of ``rows``, for signatures with these values."""
@@ -141,40 +163,3 @@ class FrozenEncoder:
             some = values[:, start : start + batch_sizes.SIGNATURES_PER_ENCODING]
             vectors = chain.from_iterable(read(some[part]) for part, read in self._of_words)
             rows[start : start + some.shape[1]] = self._first(np.concatenate([*vectors], axis=1))
-
-
-def _expected_vectors(tags: Mapping[str, Vocabulary], tensors: Mapping[str, np.ndarray]) -> dict[str, Matrix]:
-    """Return, by task, a function from the probabilities of its values to expected vectors."""
-    vectors = {task: tag_vectors(under(f"inputs.{task}.", tensors), values) for task, values in tags.items()}
-    return {task: SinglePrecision().matrix(table.T) for task, table in vectors.items()}
-
-
-class _FrozenLemmas:
-    """Computes the scores of rules for lemmas."""
-
-    def __init__(
-        self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: Vocabulary, tensors: Mapping[str, np.ndarray]
-    ) -> None:
-        self._affixes, self._trigrams = tensors["affixes"], spec.trigrams
-        self._inputs = _expected_vectors(tags, tensors)
-        self._outputs = SinglePrecision().matrix(tag_vectors(under("outputs.", tensors), rules), tensors["bias"])
-
-    def scores(
-        self,
-        tag_scores: Mapping[str, np.ndarray],
-        shares: Mapping[str, np.ndarray],
-        forms: Sequence[str],
-        places: np.ndarray,
-    ) -> np.ndarray:
-        """Return the scores, float32[forms, rules].
-
-        Args:
-            tag_scores: by task, float32[tokens, values], the scores of all tokens' tags.
-            shares: the tags' probabilities, if known.
-            forms, places: see RuleScores.
-        """
-        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-            hidden = self._affixes[affixes(forms, len(self._affixes), self._trigrams)].sum(axis=1)
-            for task, expected in self._inputs.items():
-                hidden += expected(shares[task][places] if task in shares else softmax(tag_scores[task][places]))
-            return self._outputs(np.where(hidden > 0, hidden, np.float32(SLOPE) * hidden))

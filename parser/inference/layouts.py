@@ -65,7 +65,7 @@ class Layout:
             if unknown := {*spec.embeddings} - {*vocabularies.tables, RELATION}:
                 raise KeyError(min(unknown))
             sizes[TOKEN] = encoder.size
-            shapes = encoder_shapes(spec, vocabularies, len(relations.symbols))
+            shapes = encoder_shapes(spec, vocabularies)
             representation |= {"reserved": (N_RESERVED, encoder.size), **shapes}
         self._slots = SlotLayout.of(slots, sizes, {name: len(values) for name, values in known.items()})
         self.shapes = spec.shapes(self._slots.one_hot_rows, self._slots.width, n_outputs)
@@ -106,26 +106,25 @@ class Layout:
         return made.rounded_by(encoder.arithmetic) if int8 and encoder is not None else made
 
 
-def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies, n_relations: int = 0) -> Shapes:
+def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies) -> Shapes:
     """Return the shapes of an encoder's parameters, without those that every contextual representation has.
 
     Args:
         spec: the spec of a classifier with an encoder.
         vocabularies: what the encoder reads and predicts.
-        n_relations: the number of relations.
     """
-    encoder, tags = spec.encoder, {task: values.counts for task, values in vocabularies.tags.items()}
+    encoder = spec.encoder
     assert encoder is not None, "it has an encoder"
     found = {name: shape for part in vocabularies.parts for name, shape in part.shapes(spec).items()}
     widths = [sum(part.size(spec) for part in vocabularies.parts), *[encoder.size] * (encoder.layers - 1)]
-    if encoder.tagger is not None:
-        found |= prefixed("tagger.", encoder.tagger.shapes(encoder.size, tags))
-        widths[encoder.tagger.layer] += encoder.tagger.size * len(tags)
-    if encoder.heads is not None:
-        found |= prefixed("heads.", encoder.heads.shapes(encoder.size, n_relations))
+    of_tasks = {task: prefixed(f"{task.name}.", task.shapes(spec)) for task in vocabularies.tasks}
+    for task, shapes in of_tasks.items():
+        if (layer_below := task.layer(spec)) is not None and (width := task.width(spec)):
+            widths[layer_below] += width
+        found |= shapes if task.in_passes else {}
     for layer, width in enumerate(widths):
         for side in ("forwards", "backwards"):
             found |= prefixed(f"{side}.{layer}.", lstm_shapes(width, encoder.hidden))
-    if encoder.lemmas is not None and vocabularies.lemmas is not None:
-        found |= prefixed("lemmas.", encoder.lemmas.shapes(tags, vocabularies.lemmas.rules.counts))
+    for task, shapes in of_tasks.items():
+        found |= {} if task.in_passes else shapes
     return found

@@ -17,7 +17,7 @@ from parser.data.parts.characters import Characters
 from parser.data.parts.part import WordPart
 from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.parts.subwords import Subwords
-from parser.data.vocabulary import ABSENT, N_RESERVED, Elements, SetVocabulary, Vocabulary
+from parser.data.vocabulary import ABSENT, Elements, SetVocabulary, Vocabulary
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.lstm import FrozenLSTM
 from parser.inference.weights import SentenceReader, under
@@ -99,19 +99,12 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
     """Return float32[values, size] of an attribute; a set has the sum of its elements' vectors (networks/representation.py)."""
-    return _sums(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
-
-
-@np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
-def tag_vectors(tables: Tensors, values: Vocabulary) -> np.ndarray:
-    """Return float32[values, size] of a task of a tagger, or of rules for lemmas (networks/tasks.py)."""
-    if not isinstance(values, SetVocabulary):
-        return tables["whole"]
-    return np.asarray(tables["whole"] + _sums(values.elements, len(values), tables["elements"])[N_RESERVED:])
+    return sums_of_elements(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _sums(elements: Elements, n_values: int, table: np.ndarray) -> np.ndarray:
+def sums_of_elements(elements: Elements, n_values: int, table: np.ndarray) -> np.ndarray:
+    """Return float32[values, size], for each value the sum of its elements' rows in a table."""
     sums = np.zeros((n_values, table.shape[1]), np.float32)
     np.add.at(sums, elements.values, table[elements.elements])
     return sums

@@ -14,8 +14,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from oracles.errors import OptimalStepError
-from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
+from parser.data.tasks.task import FormScores
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.transitions.features import TOKEN, Slot
@@ -139,8 +139,8 @@ class TaggingEncoder(SentenceEncoder, Protocol):
 
     def encode_with_tags(
         self, sentences: Sentences, settle: SettleTags | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
-        """Return, for all tokens, the vectors of encode(), tags, and scores of rules for lemmas (None: no lemmas).
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, FormScores]]:
+        """Return, for all tokens, the vectors of encode(), tags, and by task, functions that score forms, as for lemmas.
 
         Tags are, by predicted column, int32[tokens], the numbers of the most probable values. ``settle`` changes their scores.
         """

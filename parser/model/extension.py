@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from parser.data.parts.part import Labels
+from parser.data.tasks import TASKS
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import SlotLayout
@@ -42,9 +43,11 @@ def difference(model: NetworkModel, other: NetworkModel) -> tuple[str, Any, Any]
         | {"lattice.lookahead": one.lookahead, "slots": ", ".join(map(str, one.slots))}
         for one in (model, other)
     )
-    without = [one.vocabularies.lemmas for one in (model, other)].count(None)  # if any, no lemma weights are copied
+    # Of a task that is learned after the parser, and that one of them does not have, no weights are copied.
+    both = model.vocabularies, other.vocabularies
+    absent = [kind.name for kind in TASKS if not kind.in_passes and None in [known.task(kind) for known in both]]
     for key in {**ours, **theirs}:
-        if key.endswith("dropout") or (without and key.startswith("encoder.lemmas")):
+        if key.endswith("dropout") or key.startswith(tuple(f"encoder.{name}" for name in absent)):
             continue
         if ours.get(key) != theirs.get(key):
             return key, ours.get(key), theirs.get(key)
@@ -69,7 +72,7 @@ def transfer_weights(model: TrainedModel, old: TrainedModel) -> None:
     labels, labels_before = _labels(model), _labels(old)
     for name, tensor in tensors.items():
         if name not in known:
-            continue  # lemmas are new to the model
+            continue  # a task that is new to the model
         if name not in labels:
             tensor.copy_(known[name])
             continue
@@ -101,8 +104,8 @@ def _labels(model: TrainedModel) -> dict[str, Labels]:
     ]
     found["one_hot.weight"] = one_hot or [None]
     found["output.weight"] = found["output.bias"] = _output_labels(model)
-    for prefix, module in model.classifier.named_modules():  # tasks, for example
-        found |= {f"{prefix}.{name}": labels for name, labels in getattr(module, "labels", {}).items()}
+    for task in vocabularies.tasks:
+        found |= {f"{TOKENS}{task.name}.{name}": labels for name, labels in task.labels().items()}
     return found
 
 

@@ -1,9 +1,9 @@
 """A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3): a vector for each token.
 
 The input of a token is the vectors of its parts, side by side (parts.py); the artificial root is the first token of its
-sentence. Each layer reads the outputs of the layer below, in both directions. A tagger may read the outputs of one layer; the
-next layer then also reads the expected tags (tasks.py). In training, whole vectors of parts are dropped. Between layers, the
-same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
+sentence. Each layer reads the outputs of the layer below, in both directions. Tasks such as tags may read the outputs of a
+layer; the next layer then also reads what they expect (tasks.py). In training, whole vectors of parts are dropped. Between
+layers, the same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
 
 Inside the layers, the tokens of a batch lie in the order of packed sequences (lstm.py); before and after, sentence by sentence.
 The vectors of a sentence depend on its batch only by rounding: the library that computes the products may add up in another
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -22,8 +23,8 @@ import torch
 from torch import Tensor, nn
 
 from parser import batch_sizes
-from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
+from parser.data.tasks.task import FormScores
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import SinglePrecision
@@ -33,9 +34,9 @@ from parser.inference.weights import Int8Error, SettleTags, TaggingEncoder
 from parser.network_spec import ClassifierSpec
 from parser.networks.layers import bernoulli_mask, draw_vectors, lstm, to_device
 from parser.networks.lstm import Packing, read_sequences
-from parser.networks.parts import PartReading, module_of
+from parser.networks.parts import module_of
 from parser.networks.representation import Embeddings, TokenRepresentation
-from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
+from parser.networks.tasks import FormScorer, TaskModule, module_of_task
 from parser.transitions.features import TOKEN
 
 
@@ -59,12 +60,12 @@ class BiLSTM(TokenRepresentation):
         spec: the spec of a classifier with this encoder.
         vocabularies: the vocabularies of what it reads and predicts.
         embeddings: the embeddings of relations, if they are embedded.
-        relations: the relations that ``spec.encoder.heads`` predicts.
         readers: by name of a part, its reader of whole sentences.
         input_dropout: the share of the input's numbers that is dropped in training.
 
     Attributes:
         reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``; only ABSENT's is used.
+        tasks: by name, the modules of its tasks.
     """
 
     contextual = True
@@ -74,11 +75,10 @@ class BiLSTM(TokenRepresentation):
         spec: ClassifierSpec,
         vocabularies: Vocabularies,
         embeddings: Embeddings,
-        relations: Sequence[str] = (),
         readers: Mapping[str, Any] | None = None,
         input_dropout: float = 0.0,
     ) -> None:
-        encoder, tags, readers = spec.encoder, vocabularies.tags, readers or {}
+        encoder, readers = spec.encoder, readers or {}
         assert encoder is not None, "a spec with an encoder"
         super().__init__([TOKEN], embeddings)
         self.reserved = nn.Parameter(torch.empty(N_RESERVED, encoder.size))
@@ -97,22 +97,27 @@ class BiLSTM(TokenRepresentation):
         word_parts = {
             part.name: module_of(part, spec, self.inputs, None) for part in vocabularies.parts if not part.in_sentences
         }
-        self._add(word_parts)
-        self.tagger = Tagger(encoder.tagger, encoder.size, tags) if encoder.tagger is not None and tags else None
-        self.heads = None if encoder.heads is None else BiaffineScorer(encoder.heads, encoder.size, relations)
-        shapes = encoder_shapes(spec, vocabularies, len(relations))
+        self._add({name: module for name, (_, module) in word_parts.items()})
+        self.tasks = {task.name: module_of_task(task, spec) for task in vocabularies.tasks if task.in_passes}
+        self._add(self.tasks)
+        shapes = encoder_shapes(spec, vocabularies)
         self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(encoder.layers))
         self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(encoder.layers))
-        self.lemmas = None
-        if encoder.lemmas is not None and vocabularies.lemmas is not None:
-            self.lemmas = LemmaScorer(encoder.lemmas, tags, vocabularies.lemmas.rules)
-        self._add(sentence_parts)
+        afterwards = {task.name: module_of_task(task, spec) for task in vocabularies.tasks if not task.in_passes}
+        self._add(afterwards)
+        self.tasks |= afterwards
+        # By layer, from 1, the tasks that read its outputs, and whether the layer above reads what they expect.
+        self._read_by: dict[int, list[tuple[TaskModule, bool]]] = {}
+        for task in vocabularies.tasks:
+            if (layer := task.layer(spec)) is not None:
+                self._read_by.setdefault(layer, []).append((self.tasks[task.name], task.width(spec) > 0))
+        self._add({name: module for name, (_, module) in sentence_parts.items()})
         readings = word_parts | sentence_parts
         self._parts = [(rows, readings[part.name]) for part, rows in vocabularies.placed]
 
-    def _add(self, readings: Mapping[str, PartReading]) -> None:
-        """Register the modules of parts, so that they are trained."""
-        for name, (_, module) in readings.items():
+    def _add(self, modules: Mapping[str, nn.Module | None]) -> None:
+        """Register the modules of parts and tasks, so that they are trained."""
+        for name, module in modules.items():
             if module is not None:
                 self.add_module(name, module)
 
@@ -135,33 +140,41 @@ class BiLSTM(TokenRepresentation):
         return FrozenEncoder(spec, vocabularies, tensors, readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        """Return the vectors of the tokens, and the scores of their tags if the encoder predicts tags.
+        """Return the vectors of the tokens, and the scores of their tags, and of what else tasks choose for each word.
 
         Args:
             values: int32[tokens, rows] on the CPU, sentence by sentence: the transpose of ``Sentences.values``.
             lengths: int[sentences], the tokens of each, including the root; similar lengths are read faster.
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
-        packing = Packing.of(lengths, self.reserved.device)
-        read = self._embed(values, lengths, dropping)[packing.elements]
-        tag_scores: dict[str, Tensor] = {}
-        for layer in range(self.spec.layers):
-            read = self._read(layer, read, packing, dropping)
-            if self.tagger is not None and layer + 1 == self.tagger.spec.layer:
-                tag_scores = self._tag(self.tagger, read, packing, dropping)
-                if self.tagger.size:
-                    read = torch.cat([read, self.tagger.expected(tag_scores)], dim=1)
-        return Encoded(read[packing.rows], {task: scores[packing.rows] for task, scores in tag_scores.items()})
+        packing, read, scores = self._encoded(values, lengths, dropping, self.spec.layers)
+        return Encoded(read[packing.rows], {column: own[packing.rows] for column, own in scores.items()})
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
-        """Return the scores of tags, as encode() does, without computing the layers above the tagger."""
-        if self.tagger is None:
+        """Return the scores of tags, as encode() does, without computing the layers above them."""
+        if not self._read_by:
             return {}
+        packing, _, scores = self._encoded(values, lengths, dropping, max(self._read_by))
+        return {column: own[packing.rows] for column, own in scores.items()}
+
+    def _encoded(
+        self, values: Tensor, lengths: np.ndarray, dropping: bool, layers: int
+    ) -> tuple[Packing, Tensor, dict[str, Tensor]]:
+        """Return the outputs of the last of some layers, float32[rows, 2 * hidden], and what tasks have read up to there."""
         packing = Packing.of(lengths, self.reserved.device)
         read = self._embed(values, lengths, dropping)[packing.elements]
-        for layer in range(self.tagger.spec.layer):
-            read = self._read(layer, read, packing, dropping)
-        return {task: scores[packing.rows] for task, scores in self._tag(self.tagger, read, packing, dropping).items()}
+        scores: dict[str, Tensor] = {}
+        for layer in range(1, layers + 1):
+            read = self._read(layer - 1, read, packing, dropping)
+            expected = []
+            for task, is_read in self._read_by.get(layer, ()):
+                own = self._scored(task, read, packing, dropping)
+                scores |= own
+                if is_read and layer < layers:
+                    expected.append(task.expected(own))
+            if expected:
+                read = torch.cat([read, *expected], dim=1)
+        return packing, read, scores
 
     def fixed_vectors(self) -> dict[str, Tensor]:
         """Return the embeddings, and for tokens the vectors of the reserved values."""
@@ -193,20 +206,19 @@ class BiLSTM(TokenRepresentation):
     @torch.no_grad()
     def tags_and_rules(
         self, sentences: Sentences, settle: SettleTags | None = None
-    ) -> tuple[dict[str, np.ndarray], RuleScores | None]:
-        found, scorer = self.all_tag_scores(sentences), self.lemmas
+    ) -> tuple[dict[str, np.ndarray], dict[str, FormScores]]:
+        found = self.all_tag_scores(sentences)
         if settle is not None:
             settled = settle({column: scores.numpy(force=True) for column, scores in found.items()})
             found = {column: to_device(scores, self.reserved.device) for column, scores in settled.items()}
         tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in found.items()}
-        if scorer is None:
-            return tags, None
 
         @torch.no_grad()
-        def rules(forms: Sequence[str], places: np.ndarray) -> np.ndarray:
+        def scored(scorer: FormScorer, forms: Sequence[str], places: np.ndarray) -> np.ndarray:
             return scorer.scores(forms, {column: scores[places] for column, scores in found.items()}).numpy(force=True)
 
-        return tags, rules
+        scorers = {name: module for name, module in self.tasks.items() if isinstance(module, FormScorer)}
+        return tags, {name: partial(scored, scorer) for name, scorer in scorers.items()}
 
     @torch.no_grad()
     def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
@@ -235,11 +247,11 @@ class BiLSTM(TokenRepresentation):
         sides = self.forwards[layer], self.backwards[layer]
         return torch.cat([read_sequences(side, read, packing, side is sides[1]) for side in sides], dim=1)
 
-    def _tag(self, tagger: Tagger, read: Tensor, packing: Packing, dropping: bool) -> dict[str, Tensor]:
-        """Return the scores of tags: by task, float32[rows, values]."""
-        if dropping and tagger.spec.dropout:
-            read = read * _sentence_mask(read, packing, tagger.spec.dropout)
-        return tagger.scores(read)
+    def _scored(self, task: TaskModule, read: Tensor, packing: Packing, dropping: bool) -> dict[str, Tensor]:
+        """Return the scores that a task makes of float32[rows, 2 * hidden]: by column, float32[rows, values]."""
+        if dropping and task.dropout:
+            read = read * _sentence_mask(read, packing, task.dropout)
+        return task.read(read)
 
     def _embed(self, values: Tensor, lengths: np.ndarray, dropping: bool) -> Tensor:
         """Return float32[tokens, width], the vectors of all parts side by side."""
@@ -263,7 +275,7 @@ class _OnDevice:
 
     def encode_with_tags(
         self, sentences: Sentences, settle: SettleTags | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray], RuleScores | None]:
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, FormScores]]:
         return self.encode(sentences), *self._tokens.tags_and_rules(sentences, settle)
 
 

@@ -255,7 +255,7 @@ def new_classifier(
         tokens = AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, vocabularies.elements))
     else:
         embedded = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
-        tokens = BiLSTM(spec, vocabularies, Embeddings(embedded, n_values), relations.symbols, readers)
+        tokens = BiLSTM(spec, vocabularies, Embeddings(embedded, n_values), readers)
     return Classifier(tokens, slots, n_values, spec, n_outputs)
 
 

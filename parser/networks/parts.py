@@ -6,8 +6,10 @@ reads whole sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from functools import singledispatch
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +18,18 @@ from torch import Tensor, nn
 
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.characters import Characters
-from parser.data.parts.part import WordPart
+from parser.data.parts.part import PartWishes, WordPart
 from parser.data.parts.pretrained import PretrainedTokenizer
 from parser.data.parts.subwords import Subwords
+from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 from parser.network_spec import CharacterSpec, ClassifierSpec
 from parser.networks.layers import draw_vectors, lstm, to_device
 from parser.networks.lstm import Packing, read_sequences
-from parser.networks.pretrained import PretrainedEncoder, PretrainedInput
+from parser.networks.pretrained import PretrainedEncoder, PretrainedInput, cache_vectors, vector_cache
 from parser.networks.representation import Embeddings
+
+log = logging.getLogger(__name__)
 
 
 class PartReading(NamedTuple):
@@ -58,6 +63,19 @@ def module_of(part: WordPart, spec: ClassifierSpec, inputs: Embeddings, reader: 
 def reader_of(part: WordPart, spec: ClassifierSpec) -> Any:
     """Return a part's reader of whole sentences."""
     raise TypeError(f"{part.name} has no reader: register a function with parser.networks.parts.reader_of.register")
+
+
+@singledispatch
+def prepare(part: WordPart, wanted: PartWishes, reader: Any, sentences: Sequence[Sentences]) -> None:
+    """Compute the vectors of training sentences for a part that is ``fixed``.
+
+    Args:
+        part: the part.
+        wanted: the plan's settings of parts.
+        reader: the part's reader of whole sentences, if it is ``in_sentences``.
+        sentences: of each part of the treebank, with the part's rows only.
+    """
+    raise TypeError(f"nothing prepares {part.name}: register a function with parser.networks.parts.prepare.register")
 
 
 @module_of.register(Attributes)
@@ -99,6 +117,14 @@ def _(part: PretrainedTokenizer, spec: ClassifierSpec, inputs: Embeddings, reade
 def _(part: PretrainedTokenizer, spec: ClassifierSpec) -> PretrainedEncoder:
     assert spec.pretrained is not None, "the spec has this part"
     return PretrainedEncoder(part, spec.pretrained.layers)
+
+
+@prepare.register(PretrainedTokenizer)
+def _(part: PretrainedTokenizer, wanted: PartWishes, reader: PretrainedEncoder, sentences: Sequence[Sentences]) -> None:
+    cache = None if wanted.pretrained is None else wanted.pretrained.cache
+    folder = vector_cache() if cache is None else Path(cache)
+    log.info("computing the vectors of the pretrained encoder that are not yet in %s", folder)
+    cache_vectors(reader, sentences, folder)
 
 
 class CharacterEncoder(nn.Module):

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.data.lemmas import RuleScores
 from parser.data.sentences import Sentences
+from parser.data.tasks.task import FormScores
 from parser.data.vocabulary import Elements
 from parser.inference.weights import SentenceEncoder, SettleTags
 from parser.network_spec import Embedding
@@ -135,13 +135,13 @@ class TokenRepresentation(nn.Module, ABC):
 
     def tags_and_rules(
         self, sentences: Sentences, settle: SettleTags | None = None
-    ) -> tuple[dict[str, np.ndarray], RuleScores | None]:
-        """Return the most probable tags, and a function that scores the rules for lemmas; None if lemmas are not predicted.
+    ) -> tuple[dict[str, np.ndarray], dict[str, FormScores]]:
+        """Return the most probable tags, and by task that is learned after the parser, a function that scores forms.
 
         Tags are, by predicted column, int32[total], roots included; number i is ``symbols[i]`` of the column's vocabulary.
         ``settle`` changes their scores.
         """
-        return {}, None
+        return {}, {}
 
     @abstractmethod
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:

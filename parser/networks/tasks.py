@@ -1,4 +1,7 @@
-"""Auxiliary tasks of an encoder: lemmas, heads, and tags, which the layers above may read.
+"""The modules of an encoder's tasks: lemmas, heads, and tags, which the layers above may read; inference/tasks.py freezes them.
+
+``module_of_task`` has a function for each kind of task, added with ``module_of_task.register``. A module scores values of each
+word while sentences are encoded, has losses that are learned in the passes, or is a FormScorer that is learned afterwards.
 
 *Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
 values is a softmax over the products of the token's vector with a vector for each value. The layers above read the expected
@@ -14,24 +17,27 @@ and change nothing else: learned at the same time (Straka 2018, Section 3.2), in
 the vectors of two tokens. They need the same knowledge about words as the parser, and learn it from all pairs of words, not
 only from the configurations that the parser visits. Parsing uses them if transitions point to heads (system=pointer); they may
 also choose among the trees of a beam (inference/biaffine.py).
-
-``labels`` says, by name of a parameter, which value each row belongs to; rows are kept when values are added
-(model/extension.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import singledispatch
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from parser.data.lemmas import affixes
-from parser.data.parts.part import Labels
+from parser.data.tasks.heads import HeadTask
+from parser.data.tasks.lemmas import LemmaTask
+from parser.data.tasks.tags import TagTask
+from parser.data.tasks.task import Task
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.biaffine import SLOPE
-from parser.network_spec import BiaffineSpec, LemmaSpec, Shapes, TaggerSpec
+from parser.network_spec import BiaffineSpec, ClassifierSpec, LemmaSpec, Shapes, TaggerSpec
 from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear, to_device
 from parser.networks.representation import SetSums
 
@@ -39,7 +45,100 @@ from parser.networks.representation import SetSums
 _LEMMA_DEVIATION = 0.1
 
 
-class Tagger(nn.Module):
+class EncodedTokens(NamedTuple):
+    """Encoded sentences, as losses read them.
+
+    Attributes:
+        tokens: float32[tokens, size], the encoder's output, sentence by sentence; the artificial root is the first of each.
+        scores: by column, float32[tokens, values], what modules have read; see TaskModule.read().
+        lengths: int[sentences], the tokens of each.
+    """
+
+    tokens: Tensor
+    scores: Mapping[str, Tensor]
+    lengths: np.ndarray
+
+
+class TaskModule(nn.Module):
+    """What scores a task, and is trained.
+
+    Attributes:
+        dropout: share of the numbers of its layer's outputs that is dropped for read() in training.
+    """
+
+    dropout = 0.0
+
+    def read(self, tokens: Tensor) -> dict[str, Tensor]:
+        """Return scores (logits) for outputs of its layer, float32[..., width]: by column, float32[..., values]."""
+        return {}
+
+    def expected(self, scores: Mapping[str, Tensor]) -> Tensor:
+        """Return float32[..., size], the vectors that the layer above reads, for the scores of read()."""
+        raise NotImplementedError
+
+    def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
+        """Yield the name of each thing that is learned, and its loss, a mean over words; nothing if there is no gold data.
+
+        Args:
+            encoded: the sentences.
+            gold: int32[rows, tokens], the part of Task.gold() that belongs to them.
+            dropping: whether dropout is in force.
+        """
+        yield from ()
+
+    def keep(self, columns: Collection[str]) -> None:
+        """Leave the weights that predict some columns as they are: nothing is to be learned of them."""
+
+
+class FormScorer(TaskModule, ABC):
+    """A module that is learned after the parser: it scores forms, given the scores of their tags."""
+
+    @abstractmethod
+    def scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False) -> Tensor:
+        """Return float32[forms, outputs], scores (logits).
+
+        Args:
+            forms: the forms.
+            tag_scores: by column, float32[forms, values], the scores (logits) of their tags.
+            dropping: whether dropout is in force.
+        """
+
+
+@singledispatch
+def module_of_task(task: Task, spec: ClassifierSpec) -> TaskModule:
+    """Return the module of a task, with fresh weights, drawn from torch's global generator.
+
+    Args:
+        task: the task.
+        spec: the spec of the network.
+    """
+    raise TypeError(f"{task.name} has no module: register a function with parser.networks.tasks.module_of_task.register")
+
+
+@module_of_task.register
+def _(task: TagTask, spec: ClassifierSpec) -> TaskModule:
+    encoder = spec.encoder
+    assert encoder is not None, "an encoder predicts tags"
+    assert encoder.tagger is not None, "it has a tagger"
+    return Tagger(encoder.tagger, encoder.size, task.columns)
+
+
+@module_of_task.register
+def _(task: HeadTask, spec: ClassifierSpec) -> TaskModule:
+    encoder = spec.encoder
+    assert encoder is not None, "an encoder predicts heads"
+    assert encoder.heads is not None, "it has a biaffine scorer"
+    return BiaffineScorer(encoder.heads, encoder.size, len(task.relations.symbols))
+
+
+@module_of_task.register
+def _(task: LemmaTask, spec: ClassifierSpec) -> TaskModule:
+    assert spec.encoder is not None, "an encoder predicts lemmas"
+    assert spec.encoder.lemmas is not None, "it scores rules"
+    return LemmaScorer(spec.encoder.lemmas, task.tags, task.lemmas.rules)
+
+
+class Tagger(TaskModule):
     """Distributions over tags, and expected vectors.
 
     Args:
@@ -53,28 +152,31 @@ class Tagger(nn.Module):
         self.spec, shapes = spec, spec.shapes(width, {task: values.counts for task, values in tags.items()})
         self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
         self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
-        self.labels: dict[str, Labels] = {f"biases.{task}": values.symbols for task, values in tags.items()}
+        self.dropout = spec.dropout
         read = tags if spec.size else {}
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in read})
 
-    def keep(self, tasks: Iterable[str]) -> None:
-        """Leave the weights that predict some tasks as they are: nothing is to be learned of these tasks."""
-        for task in tasks:
-            self.outputs[task].requires_grad_(False)
-            self.biases[task].requires_grad_(False)
+    def keep(self, columns: Collection[str]) -> None:
+        for task in columns:
+            if task in self.biases:
+                self.outputs[task].requires_grad_(False)
+                self.biases[task].requires_grad_(False)
 
-    @property
-    def size(self) -> int:
-        """The length of the expected vectors of all tasks, side by side."""
-        return self.spec.size * len(self.inputs)
-
-    def scores(self, tokens: Tensor) -> dict[str, Tensor]:
-        """Return scores (logits) for tokens (float32[..., width]): by task, float32[..., values]."""
+    def read(self, tokens: Tensor) -> dict[str, Tensor]:
         return {task: tokens @ output().t() + self.biases[task] for task, output in self.outputs.items()}
 
     def expected(self, scores: Mapping[str, Tensor]) -> Tensor:
-        """Return float32[..., size], the expected vectors under the distributions with these scores."""
+        """Return float32[..., size], side by side the expected vectors of tags under the distributions with these scores."""
         return torch.cat([scores[task].softmax(-1) @ vectors() for task, vectors in self.inputs.items()], dim=-1)
+
+    def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
+        """Yield the loss of each column: minus the mean log probability of the gold values."""
+        for column, numbers in zip(self.outputs, gold, strict=True):  # biases are in alphabetical order
+            known = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
+            if len(known):
+                scores, device = encoded.scores[column], encoded.tokens.device
+                values = to_device(numbers[known].astype(np.int64) - N_RESERVED, device)
+                yield column, nn.functional.cross_entropy(scores[to_device(known, device)], values)
 
 
 class _ValueVectors(nn.Module):
@@ -85,12 +187,10 @@ class _ValueVectors(nn.Module):
         self.whole = nn.Parameter(torch.zeros(shapes[f"{name}.whole"]))
         if drawn:
             draw_vectors(self.whole)
-        self.labels: dict[str, Labels] = {"whole": values.symbols}
         self.sums: SetSums | None = None
         if isinstance(values, SetVocabulary):
             self.sums = SetSums(values.elements, len(values))
             self.elements = nn.Parameter(torch.zeros(shapes[f"{name}.elements"]))
-            self.labels["elements"] = values.vector_labels
             if drawn:
                 draw_vectors(self.elements)
 
@@ -98,7 +198,7 @@ class _ValueVectors(nn.Module):
         return self.whole if self.sums is None else self.whole + self.sums(self.elements)[N_RESERVED:]
 
 
-class LemmaScorer(nn.Module):
+class LemmaScorer(FormScorer):
     """Scores of rules for lemmas.
 
     Args:
@@ -114,7 +214,6 @@ class LemmaScorer(nn.Module):
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task], drawn=False) for task in tags})
         self.outputs = _ValueVectors(shapes, "outputs", rules, drawn=False)
         self.bias = nn.Parameter(torch.zeros(shapes["bias"]))
-        self.labels: dict[str, Labels] = {"bias": rules.symbols}
         self.requires_grad_(False)  # until it learns, after the parser
 
     def initialize(self, anew: bool = True) -> None:
@@ -130,13 +229,6 @@ class LemmaScorer(nn.Module):
                     parameter.copy_(drawn if anew else torch.where(parameter == 0, drawn, parameter))
 
     def scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False) -> Tensor:
-        """Return float32[forms, rules], scores (logits).
-
-        Args:
-            forms: the forms.
-            tag_scores: by task, float32[forms, values], the scores (logits) of their tags.
-            dropping: whether dropout is in force.
-        """
         numbers = to_device(affixes(forms, self.spec.buckets, self.spec.trigrams), self.bias.device)
         # Few rows of the table have a gradient in a batch.
         hidden = nn.functional.embedding_bag(numbers, self.affixes, mode="sum", sparse=True)
@@ -148,18 +240,18 @@ class LemmaScorer(nn.Module):
         return hidden @ self.outputs().t() + self.bias
 
 
-class BiaffineScorer(nn.Module):
+class BiaffineScorer(TaskModule):
     """Scores of heads, and of relations to known heads.
 
     Args:
         spec: the sizes of the scorer.
         width: the length of the vectors of tokens.
-        relations: the relations.
+        n_relations: the number of relations.
     """
 
-    def __init__(self, spec: BiaffineSpec, width: int, relations: Sequence[str]) -> None:
+    def __init__(self, spec: BiaffineSpec, width: int, n_relations: int) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes(width, len(relations))
+        self.spec, shapes = spec, spec.shapes(width, n_relations)
         self.arc_dependent, self.arc_head = linear(shapes, "arc_dependent"), linear(shapes, "arc_head")
         self.arc_product = nn.Parameter(torch.empty(shapes["arc_product"]))
         nn.init.normal_(self.arc_product, std=0.5 * spec.size**-0.5)
@@ -167,7 +259,10 @@ class BiaffineScorer(nn.Module):
         self.relation_dependent, self.relation_head = linear(shapes, "relation_dependent"), linear(shapes, "relation_head")
         outputs, dependent, head = shapes["relation_product.weight"]
         self.relation_product = nn.Bilinear(dependent, head, outputs)
-        self.labels: dict[str, Labels] = {f"relation_product.{kind}": relations for kind in ("weight", "bias")}
+
+    def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
+        (heads, relations), grid = gold, Grid.of(encoded.lengths, encoded.tokens.device)
+        yield HeadTask.name, self.loss(encoded.tokens, grid, heads, relations, dropping)
 
     def loss(self, tokens: Tensor, grid: Grid, heads: np.ndarray, relations: np.ndarray, dropping: bool = True) -> Tensor:
         """Return the sum of the mean losses of heads and relations: minus the log probabilities of the gold ones.

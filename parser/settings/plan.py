@@ -21,6 +21,8 @@ import oracles
 from oracles.errors import OptimalStepError
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.attributes import TREEBANK
+from parser.data.tasks import TASKS
+from parser.data.tasks.task import Task
 from parser.data.word_vectors import VectorRequest
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
 from parser.settings.files import FilesPlan, completed
@@ -229,19 +231,19 @@ class NetworkPlan:
         return None if self.encoder is None else _MAX_GRAD_NORM
 
     @property
-    def tag_weights(self) -> Mapping[str, float]:
-        """By predicted column, the weight of its loss relative to the parser's loss."""
-        return {} if self.encoder is None or self.encoder.tagger is None else self.encoder.tagger.weights
+    def _tasks(self) -> list[tuple[type[Task], Any]]:
+        """The kinds of tasks, and the group of settings of each; None: it is not wanted."""
+        return [] if self.encoder is None else [(kind, getattr(self.encoder, kind.name, None)) for kind in TASKS]
 
     @property
-    def heads_weight(self) -> float:
-        """The weight of the loss of heads and relations; 0: they are not predicted."""
-        return 0.0 if self.encoder is None or self.encoder.heads is None else self.encoder.heads.weight
+    def task_weights(self) -> Mapping[str, float]:
+        """By what the encoder's tasks learn, the weight of its loss relative to the parser's loss."""
+        return {learned: weight for kind, group in self._tasks for learned, weight in kind.weights(group).items()}
 
     @property
-    def lemma_epochs(self) -> int:
-        """Epochs of learning lemmas; 0: they are not predicted."""
-        return 0 if self.encoder is None or self.encoder.lemmas is None else self.encoder.lemmas.epochs
+    def task_epochs(self) -> Mapping[str, int]:
+        """By name of a task that is learned after the parser, its epochs."""
+        return {kind.name: group.epochs for kind, group in self._tasks if group is not None and not kind.in_passes}
 
     @property
     def augment(self) -> Mapping[str, float]:

@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from parser.data.parts.pretrained import PretrainedTokenizer
+from parser.data.parts import PARTS
 from parser.data.sentences import Sentences
+from parser.data.tasks import TASKS
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
@@ -18,7 +19,7 @@ from parser.model.extension import difference, transfer_weights
 from parser.model.trained_model import TrainedModel
 from parser.network_spec import Embedding
 from parser.networks.bilstm import BiLSTM
-from parser.networks.pretrained import cache_vectors, vector_cache
+from parser.networks.parts import prepare
 from parser.settings.groups import ExampleUse, SettingsError
 from parser.settings.plan import (
     ExplorationPlan,
@@ -60,9 +61,9 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
         transfer_weights(model, old)
         model.calibration, model.int8_lost_las = old.calibration, old.int8_lost_las  # unless dev says otherwise
         tokens = model.classifier.tokens
-        if context.corpus.silent and isinstance(tokens, BiLSTM) and tokens.tagger is not None:
-            tokens.tagger.keep(context.corpus.silent)
-    _cache_vectors(model, network, context)
+        for module in tokens.tasks.values() if isinstance(tokens, BiLSTM) else ():
+            module.keep(context.corpus.silent)
+    _prepare_parts(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
     for one in plan.passes:
@@ -95,38 +96,34 @@ def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: Tra
     """Refuse to continue training a model that differs from what this run would train."""
     if plan.files.train.names and not old.vocabularies.treebanks:
         raise SettingsError(f"start={plan.start}: that model has only one treebank; give treebank.train a list of files")
-    for key, given in {"vectors.subwords": network.subwords, "encoder.pretrained": network.pretrained_encoder}.items():
-        if given is not None:
-            raise SettingsError(f"start={plan.start}: a model keeps its own {key.partition('.')[2]}; leave out {key}")
-    wanted = network.pretrained
-    if old.spec.pretrained is None and wanted is not None and (wanted.save or wanted.cache is not None):
-        raise SettingsError(f"start={plan.start}: that model reads no pretrained encoder; leave pretrained.* out")
+    for kind in PARTS:
+        known = next((part for part in old.vocabularies.parts if isinstance(part, kind)), None)
+        if (refusal := kind.refuse_start(network, known)) is not None:
+            raise SettingsError(f"start={plan.start}: {refusal}")
     if (found := difference(model, old)) is not None:
         key, here, there = found
         raise SettingsError(
             f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; features, layers and system must "
             "be the same; leave them out, and only change settings of training"
         )
-    if unlearned := [column for column in old.vocabularies.tags if column not in network.tag_weights]:
-        raise SettingsError(
-            f"start={plan.start}: that model predicts {unlearned[0]}; give encoder.tagger.weights.{unlearned[0]}"
-        )
+    columns = [(task.name, column) for task in old.vocabularies.tasks for column in task.columns]
+    if unlearned := [(name, column) for name, column in columns if column not in network.task_weights]:
+        name, column = unlearned[0]
+        raise SettingsError(f"start={plan.start}: that model predicts {column}; give encoder.{name}.weights.{column}")
 
 
-def _cache_vectors(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
-    """Compute the vectors of a pretrained encoder for all sentences, unless training changes them."""
-    spec, corpus = model.spec.pretrained, context.corpus
-    if spec is None or network.pretrained is None or spec.tuned:
+def _prepare_parts(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
+    """Compute the vectors of parts that training does not change, for all sentences."""
+    corpus = context.corpus
+    fixed = [(part, rows) for part, rows in corpus.vocabularies.placed if part.fixed]
+    if not fixed:
         return
-    folder = vector_cache() if network.pretrained.cache is None else Path(network.pretrained.cache)
-    log.info("computing the vectors of the pretrained encoder that are not yet in %s", folder)
-    parts = [corpus.vocabularies.encode(corpus.train.sentences)]
-    parts += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
-    with context.stopwatch("pretrained"):
-        for part, rows in corpus.vocabularies.placed:
-            if isinstance(part, PretrainedTokenizer):
-                encoded = [Sentences(some.values[rows], some.offsets) for some in parts]
-                cache_vectors(model.readers[part.name], encoded, folder)
+    encoded = [corpus.vocabularies.encode(corpus.train.sentences)]
+    encoded += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
+    for part, rows in fixed:
+        with context.stopwatch(part.name):
+            own = [Sentences(some.values[rows], some.offsets) for some in encoded]
+            prepare(part, network, model.readers.get(part.name), own)
 
 
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
@@ -140,8 +137,10 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
         spec = part.completed(spec)
     if spec.encoder is not None and (unread := [one for one in corpus.vocabularies.tables if one not in spec.embeddings]):
         raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; leave out features and embeddings")
-    if spec.encoder is not None and corpus.vocabularies.lemmas is None:
-        spec = replace(spec, encoder=replace(spec.encoder, lemmas=None))
+    if spec.encoder is not None:
+        tasks = {task.name for task in corpus.vocabularies.tasks}
+        absent: dict[str, Any] = {kind.name: None for kind in TASKS if not kind.in_passes and kind.name not in tasks}
+        spec = replace(spec, encoder=replace(spec.encoder, **absent))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = TrainedModel.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:

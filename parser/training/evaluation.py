@@ -9,6 +9,7 @@ import numpy as np
 
 from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE
+from parser.data.tasks.task import Task
 from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags
 from parser.decoding.predictor import Prediction, Predictor
 from parser.decoding.search import GREEDY
@@ -54,16 +55,14 @@ class Evaluation:
         found_in_lattices = self.corpus.lattices[part].scores(self.model, beam, single_root=self.single_root)
         return found_in_lattices | {"gold_path_las": scores["las"]}
 
-    def lemma_score(self, part: str) -> float | None:
-        """Return the percentage of words of a part whose lemma is right, with the tags that the model predicts.
-
-        None if the part has no gold lemma.
-        """
+    def task_scores(self, task: Task, part: str) -> dict[str, float]:
+        """Return the scores of a task that is learned after the parser on a part, with the tags that the model predicts."""
         gold: GoldPart = getattr(self.corpus, part)
         predictor = Predictor(self.model, ParseOptions(tags=TagUse.OVERWRITE))
         _, tags = predictor.tag(gold.sentences, [sentence.forms for sentence in gold.source])
         roots = {*gold.sentences.offsets.tolist()}
-        return gold.lemma_score([lemma for place, lemma in enumerate(tags.values["lemma"]) if place not in roots])
+        words = [place for place in range(int(gold.sentences.offsets[-1])) if place not in roots]
+        return task.scores(gold.source, {name: [tags.values[name][place] for place in words] for name in task.predicted})
 
     def set_beam_and_calibrate(self, search: Beam | None) -> dict[str, Any]:
         """Store the beam in the model, and fit its calibration to the dev part, if there is one with enough arcs.

@@ -1,4 +1,6 @@
-"""Lemmas are learned after the parser, from forms and from the tags that the parser predicts. The parser does not change.
+"""Tasks that are learned after the parser, without changing it: ``learn_task`` has a function for each kind, now for lemmas.
+
+Lemmas are learned from forms, and from the tags that the parser predicts.
 
 Of a word's context the network reads only the probabilities of its tags. For training words they are computed with dropout,
 so that they are as uncertain as for new words: lemmas learned from gold tags are worse. Lemmas of known words are looked up
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
+from functools import singledispatch
 
 import numpy as np
 import torch
@@ -18,10 +21,13 @@ from torch import Tensor
 from parser import batch_sizes
 from parser.data.known_lemmas import LemmaOfUpos
 from parser.data.lemmas import tokens_of
+from parser.data.tasks.lemmas import LemmaTask
+from parser.data.tasks.task import Task, numbers_of_columns
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED
 from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
+from parser.networks.tasks import LemmaScorer
 
 # How often a form with the same tags and lemma counts (once: 0.3 worse on hu's dev part), and how often tags are predicted
 # with dropout.
@@ -29,29 +35,35 @@ _TIMES, _DRAWS = 3, 2
 _LEARNING_RATE = 0.004
 
 
-@torch.random.fork_rng(devices=[])
-def learn_lemmas(model: TrainedModel, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
-    """Learn the lemmas of training sentences; only the model's scorer of lemma rules changes.
+@singledispatch
+def learn_task(task: Task, model: TrainedModel, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
+    """Learn a task of training sentences; only the task's own weights change.
 
     Args:
-        model: a model whose vocabularies have lemmas.
+        task: the task.
+        model: a model with this task.
         sentences: the sentences that the vocabularies are made of.
         epochs: how often to learn from each word.
         seed: of the random numbers drawn here; torch's global generator is left as it was.
         anew: whether to begin with fresh weights rather than the model's.
     """
+    raise TypeError(f"nothing learns {task.name}; register a function with parser.training.lemma_training.learn_task.register")
+
+
+@learn_task.register(LemmaTask)
+@torch.random.fork_rng(devices=[])
+def _(task: LemmaTask, model: TrainedModel, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
     torch.manual_seed(seed)
-    tokens, lemmas = model.classifier.tokens, model.vocabularies.lemmas
+    tokens, lemmas = model.classifier.tokens, task.lemmas
     assert isinstance(tokens, BiLSTM), "only an encoder predicts lemmas"
-    scorer, device = tokens.lemmas, tokens.reserved.device
-    assert scorer is not None, "the encoder predicts lemmas"
-    assert lemmas is not None, "the vocabularies have lemmas"
+    scorer, device = tokens.tasks[LemmaTask.name], tokens.reserved.device
+    assert isinstance(scorer, LemmaScorer), "the encoder predicts lemmas"
     encoded = model.vocabularies.encode(sentences)
     tag_scores = [tokens.all_tag_scores(encoded, dropping=True) for _ in range(_DRAWS)]
     rules = lemmas.encode(sentences) - N_RESERVED
     forms = tokens_of(sentence.forms for sentence in sentences)
-    places = _chosen(model, sentences, rules)
-    outcomes = _Outcomes(model, sentences)
+    places = _chosen(task, sentences, rules)
+    outcomes = _Outcomes(task, sentences)
 
     if not len(places):
         return
@@ -80,14 +92,14 @@ def learn_lemmas(model: TrainedModel, sentences: list[Sentence], epochs: int, se
     scorer.requires_grad_(False)
 
 
-def _chosen(model: TrainedModel, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
+def _chosen(task: LemmaTask, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
     """Return int64[m], the places of the words to learn from, among all tokens."""
-    tags = model.vocabularies.encode_tags(sentences)
+    tags = numbers_of_columns({name: [getattr(one, name) for one in sentences] for name in task.tags}, task.tags)
     words = tokens_of(sentence.forms for sentence in sentences)
     counts: Counter[tuple[str, ...]] = Counter()
     chosen = []
     for place in np.flatnonzero(rules >= 0).tolist():
-        word = (words[place], *map(str, (rules[place], *tags[:, place])))
+        word = (words[place], *map(str, (rules[place], *(row[place] for row in tags))))
         counts[word] += 1
         if counts[word] <= _TIMES:
             chosen.append(place)
@@ -98,15 +110,13 @@ class _Outcomes:
     """Says which rules are right for training words, and which lead to known lemmas, as if the form were new.
 
     Args:
-        model: a model whose vocabularies have lemmas.
-        sentences: its training sentences.
+        task: what is known of lemmas.
+        sentences: the training sentences.
     """
 
-    def __init__(self, model: TrainedModel, sentences: list[Sentence]) -> None:
-        lemmas, tags = model.vocabularies.lemmas, model.vocabularies.tags
-        assert lemmas is not None, "the vocabularies have lemmas"
-        self._lemmas = lemmas
-        self._upos = tags["upos"].symbols if "upos" in tags else None
+    def __init__(self, task: LemmaTask, sentences: list[Sentence]) -> None:
+        self._lemmas = task.lemmas
+        self._upos = task.tags["upos"].symbols if "upos" in task.tags else None
         columns = (tokens_of(getattr(one, column) for one in sentences) for column in ("forms", "lemmas"))
         self._words = [*zip(*columns, strict=True)]
         forms_of: dict[LemmaOfUpos, set[str]] = {}

@@ -15,7 +15,6 @@ from parser.data.attributes import TREEBANK
 from parser.data.parts.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.search import GREEDY, SearchWish, search_for
-from parser.evaluation.gold_part import has_values
 from parser.evaluation.scores import NAMES
 from parser.model.loading import load
 from parser.model_folder import (
@@ -110,10 +109,11 @@ class ModelCard(Observer):
             values = ", ".join(column.upper() for column in columns)
             if columns:
                 found.append(f"{values}: as {named} predicts; {Path(file).name or 'the training part'} has no gold value")
-        if after.vocabularies.lemmas is not None:
-            new = has_values(lemma for sentence in corpus.tagged for lemma in sentence.lemmas)
-            sources = [named] * (before.vocabularies.lemmas is not None) + ["treebank.train"] * new
-            found.append(f"lemmas: from {' and '.join(sources)}")
+        for task in after.vocabularies.tasks:
+            if not task.in_passes:
+                sources = [named] * (before.vocabularies.task(type(task)) is not None)
+                sources += ["treebank.train"] * task.is_taught(corpus.tagged)
+                found.append(f"{task.name}: from {' and '.join(sources)}")
         kept = after.calibration == before.calibration
         return [*found, f"calibration of probabilities: {f'from {named}' if kept else 'fitted to dev'}"]
 

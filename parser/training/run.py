@@ -6,7 +6,7 @@ train(plan, folder)
   STAGES (stages.py)
     passes              Run.train(): for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
     arithmetic          8 bits or single precision, with an encoder
-    lemmas              if the encoder predicts lemmas
+    tasks               what is learned after the parser, such as lemmas
     metrics             Run.metrics()
     calibration         Evaluation.set_beam_and_calibrate()
     folder              the model is saved

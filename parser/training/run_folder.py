@@ -22,10 +22,8 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from oracles.errors import OptimalStepError
-from parser.data.parts.pretrained import files_of, find_encoder
-from parser.data.parts.subwords import FILES
+from parser.data.parts import PARTS
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings.files import ENCODER
 from parser.settings.plan import Plan
 from parser.storage import LockedError, from_json, locked, remove_leftovers, replacing, sha256_of, write_json
 
@@ -59,16 +57,16 @@ class Manifest:
     def of(cls, plan: Plan) -> Manifest:
         """Return the manifest of a run with this plan and the files as they are now."""
         plain = {key: value for key, value in plan.recorded.items() if key not in ("resume", "tensorboard")}
-        if "pretrained" in plain:
-            plain["pretrained"] = {**plain["pretrained"], "cache": None}
+        for group, _, name in (key.partition(".") for kind in PARTS for key in kind.incidental):
+            if group in plain:
+                plain[group] = {**plain[group], name: None}
         paths = {key: Path(name) for key, name in plan.files.named.items()}
         for key, model in plan.files.models.items():
             folder = find_model(Path(model))
             paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
-        for key, pretrained in plan.files.pretrained.items():
-            folder = find_encoder(pretrained, download=True) if key == ENCODER else Path(pretrained)
-            names = files_of(folder) if key == ENCODER else FILES
-            paths |= {f"{key}/{name}": folder / name for name in names}
+        kinds = {kind.setting: kind for kind in PARTS}
+        for key, named in plan.files.pretrained.items():
+            paths |= {f"{key}/{name}": path for name, path in kinds[key].files(named).items()}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Manifest) -> str | None:

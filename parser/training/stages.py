@@ -1,7 +1,7 @@
 """What a run does, stage by stage: it trains, changes the model or its folder once more, and tells what it measured.
 
-The order matters: lemmas are learned for the arithmetic that parsing will use, the scores are those of the last pass as both
-have left them, and a model's folder is checked when all is in it.
+The order matters: tasks such as lemmas are learned for the arithmetic that parsing will use, the scores are those of the last
+pass as both have left them, and a model's folder is checked when all is in it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing
 from parser.text.abbreviations import language_of
 from parser.text.pipeline import TextPipeline
-from parser.training.lemma_training import learn_lemmas
+from parser.training.lemma_training import learn_task
 from parser.training.text import NoRunningTextError, write_splitting
 
 if TYPE_CHECKING:
@@ -73,18 +73,21 @@ def _choose_arithmetic(run: Run) -> dict[str, Any]:
     return {}
 
 
-def _learn_lemmas(run: Run) -> dict[str, Any]:
-    """Learn lemmas, if the model predicts them; a resumed run does it again, with the same result."""
+def _learn_tasks(run: Run) -> dict[str, Any]:
+    """Learn the tasks that are learned after the parser; a resumed run does it again, with the same result."""
     model, plan = run.model, run.plan
-    if isinstance(model, LinearModel) or model.vocabularies.lemmas is None:
+    if isinstance(model, LinearModel):
         return {}
     assert isinstance(plan.model, NetworkPlan), "a network has the plan of one"
-    log.info("learning lemmas")
-    with run.stopwatch("lemmas"):
-        learn_lemmas(model, run.corpus.tagged, plan.model.lemma_epochs, plan.seed, anew=plan.start is None)
-    for part, scores in run.scores.items():
-        if scores is not None and (score := run.evaluation.lemma_score(part)) is not None:
-            run.scores[part] = scores | {"lemma": score}
+    for task in model.vocabularies.tasks:
+        if not task.in_passes:
+            log.info("learning %s", task.name)
+            with run.stopwatch(task.name):
+                epochs = plan.model.task_epochs[task.name]
+                learn_task(task, model, run.corpus.tagged, epochs, plan.seed, anew=plan.start is None)
+            for part, scores in run.scores.items():
+                if scores is not None:
+                    run.scores[part] = scores | run.evaluation.task_scores(task, part)
     return {}
 
 
@@ -141,7 +144,7 @@ def _check(run: Run) -> dict[str, Any]:
 STAGES = [
     Stage("passes", _train),
     Stage("arithmetic", _choose_arithmetic),
-    Stage("lemmas", _learn_lemmas),
+    Stage("tasks", _learn_tasks),
     Stage("metrics", lambda run: run.metrics()),
     Stage("calibration", _calibrate),
     Stage("folder", _save),

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.data.parts.characters import Characters
+from parser.data.tasks.tags import TagTask
+from parser.data.tasks.task import numbers_of_columns
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.network_spec import CharacterSpec
@@ -51,7 +53,7 @@ def test_vocabularies_put_them_behind_the_attributes():
     read, other = sentence([0, 1]), sentence([0])
     read.forms, other.forms = ["aa", "B"], ["b"]
     attributes = {"form": Vocabulary(["b"]), "lower": Vocabulary(["aa", "b"])}
-    vocabularies = Vocabularies(attributes, [Characters(["a"], 3)], {"upos": Vocabulary([read.upos[0]])})
+    vocabularies = Vocabularies(attributes, [Characters(["a"], 3)], [TagTask({"upos": Vocabulary([read.upos[0]])})])
     encoded = vocabularies.encode([read, other])
     assert (encoded.offsets.tolist(), encoded.lengths.tolist()) == ([0, 3, 5], [2, 1])
     assert vocabularies.n_rows == len(encoded.values) == 5
@@ -59,4 +61,4 @@ def test_vocabularies_put_them_behind_the_attributes():
     assert encoded.values[1].tolist() == [ROOT, N_RESERVED, N_RESERVED + 1, ROOT, N_RESERVED + 1]
     assert encoded.values[2:].T.tolist() == [[1, 0, 0], [3, 3, 0], [2, 0, 0], [1, 0, 0], [2, 0, 0]]
     assert vocabularies.unknown_counts(encoded) == {"form": 2, "lower": 0}
-    assert vocabularies.encode_tags([read])[0, :2].tolist() == [ROOT, N_RESERVED]
+    assert numbers_of_columns({"upos": [read.upos]}, vocabularies.tags)[0, :2].tolist() == [ROOT, N_RESERVED]

@@ -8,6 +8,7 @@ import pytest
 from parser.data.lemmas import Lemmas
 from parser.data.parts.characters import Characters
 from parser.data.similar import SimilarCharacters, SimilarVocabulary, attribute_vocabulary
+from parser.data.tasks.lemmas import LemmaTask
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UNKNOWN, SetVocabulary, Vocabulary
 from parser.model.trained_model import TrainedModel
@@ -97,14 +98,14 @@ def test_a_form_has_the_lemma_of_one_with_other_quotes():
     own = ["don't", "don't", "l\u2019", "\u00abx\u00bb", "Don't", "DON'T", "a\u2019b", "c-d", "\u2014", "e"]
     for similar in (False, True):
         lemmas = Lemmas(["keep\t0\t\t0\t"], ["upos"], seen)
-        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], similar)}, lemmas=lemmas)
+        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], similar)}, tasks=[LemmaTask(lemmas, {})])
         assert vocabularies.tokens_to_lemmatize(forms) == ["", *own]
 
 
 def test_new_forms_have_the_quotes_that_forms_with_lemmas_have():
     for known, other in (("'", "\u2019"), ("\u2019", "'")):
         lemmas = Lemmas(["keep\t0\t\t0\t"], [], {(): {f"m{known}athair": "mo"}})
-        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], False)}, lemmas=lemmas)
+        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], False)}, tasks=[LemmaTask(lemmas, {})])
         assert vocabularies.tokens_to_lemmatize([[f"d{other}uncail"]]) == ["", f"d{known}uncail"]
 
 
@@ -113,7 +114,7 @@ def similar_model() -> TrainedModel:
     known = model.vocabularies
     by_attribute = {name: attribute_vocabulary(name, own.symbols, True) for name, own in known.by_attribute.items()}
     characters = Characters(["a", "b", "\u00e9"], 4, similar=True)
-    model.vocabularies = Vocabularies(by_attribute, [characters], known.tags)
+    model.vocabularies = Vocabularies(by_attribute, [characters], known.tasks)
     return model
 
 

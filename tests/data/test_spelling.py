@@ -12,6 +12,7 @@ from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.lemmas import Lemmas
 from parser.data.parts.characters import Characters
 from parser.data.spelling import Spelling
+from parser.data.tasks.lemmas import LemmaTask
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UNKNOWN, Vocabulary
 from parser.text.segmenter import ATTRIBUTES, encoded
@@ -67,7 +68,7 @@ def test_forms_that_need_no_change_are_not_copied(forms):
 
 def test_lemmas_are_predicted_from_composed_forms():
     lemmas = Lemmas(["keep\t0\t\t0\t"], seen={(): {"i\u0301": "i", "\u00e1": "a", "\u00fa": "u"}})
-    model = Vocabularies({"form": Vocabulary([])}, lemmas=lemmas)
+    model = Vocabularies({"form": Vocabulary([])}, tasks=[LemmaTask(lemmas, {})])
     assert model.tokens_to_lemmatize([["a\u0301", "i\u0301"], ["b"]]) == ["", "\u00e1", "i\u0301", "", "b"]
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from parser.data.lemmas import Lemmas, Seen
 from parser.data.tag_sets import NEVER_SEEN, NOT_GIVEN, TagSets, numbers_of
+from parser.data.tasks.lemmas import LemmaTask
+from parser.data.tasks.tags import TagTask
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary, tag_vocabulary
 from tests.toy import sentence
@@ -84,7 +86,8 @@ def older(forms: dict[tuple[str, str], int]) -> TagSets:
     seen: Seen = {tags: {f"{tags}{number}": "l" for number in range(times)} for tags, times in forms.items()}
     values = {column: [*dict.fromkeys(own)] for column, own in zip(("upos", "feats"), zip(*forms, strict=True), strict=True)}
     known = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
-    return Vocabularies({}, tags=known, lemmas=Lemmas(["keep\t0\t\t0\t"], ["upos", "feats"], seen)).tag_sets
+    lemmas = Lemmas(["keep\t0\t\t0\t"], ["upos", "feats"], seen)
+    return Vocabularies({}, tasks=[TagTask(known), LemmaTask(lemmas, known)]).tag_sets
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,7 @@ def test_in_an_older_folder_the_attributes_of_feats_count_and_what_it_does_not_n
     scores = {"upos": np.array([[0, 1]], np.float32), "feats": np.array([[0, 1, 0.5]], np.float32)}
     found = sets.settled(scores, {"upos": np.array([0], np.int32)})
     assert int(found["feats"].argmax()) == 1
-    nothing = Vocabularies({}, tags={"upos": tag_vocabulary("upos", ["A", "B"])}).tag_sets
+    nothing = Vocabularies({}, tasks=[TagTask({"upos": tag_vocabulary("upos", ["A", "B"])})]).tag_sets
     assert (
         int(nothing.settled({"upos": np.array([[1, 0]], np.float32)}, {"upos": np.array([1], np.int32)})["upos"].argmax()) == 1
     )

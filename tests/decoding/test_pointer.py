@@ -121,7 +121,7 @@ def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):
 def test_weights_of_any_kind_make_trees_with_one_root(encoded, value):
     model = pointer_model("c1", "c2")
     with torch.no_grad():
-        for parameter in model.classifier.tokens.heads.parameters():
+        for parameter in model.classifier.tokens.tasks["heads"].parameters():
             parameter.fill_(value)
     for parser in (parser_of(model), beam_parser_of(model, Beam(3))):
         parses = parser.parse(encoded)

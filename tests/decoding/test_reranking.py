@@ -32,8 +32,9 @@ def scorer_of(model: TrainedModel) -> BiaffineScorer:
     """What its encoder predicts heads with."""
     encoder = model.classifier.tokens
     assert isinstance(encoder, BiLSTM)
-    assert encoder.heads is not None
-    return encoder.heads
+    scorer = encoder.tasks["heads"]
+    assert isinstance(scorer, BiaffineScorer)
+    return scorer
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from parser import Parser, batch_sizes
 from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.new_forms import is_symbol
 from parser.data.tag_sets import TagSets
+from parser.data.tasks.tags import TagTask
 from parser.decoding.parse_options import NoTagsError, OnError, ParseOptions, TagUse
 from parser.decoding.predictor import Predictor
 from parser.inference.encoder import FrozenEncoder
@@ -122,7 +123,7 @@ def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
         known = {column: values.symbols for column, values in model.vocabularies.tags.items()}
         for place, form in enumerate(words, 1):
             upos, feats = (known[column][tags[column][place]] for column in ("upos", "feats"))
-            by_rule = model.vocabularies.lemmas.by_rules([form], [upos], scores([form], np.array([place])))[0]
+            by_rule = model.vocabularies.lemmas.by_rules([form], [upos], scores["lemmas"]([form], np.array([place])))[0]
             written = None if lexicon is None else lexicon.lemma(form, upos, feats)
             symbol = form if is_symbol(form) else None
             found.append(written or SEEN[()].get(form) or SEEN.get((upos, feats), {}).get(form) or symbol or by_rule)
@@ -193,7 +194,9 @@ def test_tags_and_a_lexicon_are_refused_where_no_tags_or_lemmas_are_predicted():
 def fitting_model() -> TrainedModel:
     """A model of lemmas whose training had no X with features, and no Y without."""
     model = random_lemma_model()
-    model.vocabularies._tag_sets = TagSets(["upos", "feats"], [(0, 0), (1, 1), (1, 2)])
+    tagger = model.vocabularies.task(TagTask)
+    assert tagger is not None
+    tagger.sets = TagSets(["upos", "feats"], [(0, 0), (1, 1), (1, 2)])
     return model
 
 

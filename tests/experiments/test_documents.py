@@ -43,7 +43,9 @@ def table(path: Path, head: list[str]) -> list[list[str]]:
 
 
 def rows_of(experiment: Experiment, name: str) -> list[Row]:
-    return [*read_rows(ROOT / "experiments" / "results" / name / "results.csv", experiment.columns, len(experiment.key)).values()]
+    return [
+        *read_rows(ROOT / "experiments" / "results" / name / "results.csv", experiment.columns, len(experiment.key)).values()
+    ]
 
 
 def mean(rows: list[Row], *names: str) -> str:

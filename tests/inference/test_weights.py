@@ -53,9 +53,9 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
         encoded = model.vocabularies.encode(SENTENCES)
         (*read, rules), (*expected_read, expected_rules) = (w.encoder.encode_with_tags(encoded) for w in (found, expected))
         np.testing.assert_equal(read, expected_read)
-        assert (rules is None) == (expected_rules is None) == (model.vocabularies.lemmas is None)
-        if rules is not None:
-            np.testing.assert_array_equal(rules(["w"] * 9, np.arange(9)), expected_rules(["w"] * 9, np.arange(9)))
+        assert [*rules] == [*expected_rules] == ([] if model.vocabularies.lemmas is None else ["lemmas"])
+        for name, scores in rules.items():
+            np.testing.assert_array_equal(scores(["w"] * 9, np.arange(9)), expected_rules[name](["w"] * 9, np.arange(9)))
     heads, expected_heads = loaded.head_scorer, model.frozen().head_scorer
     assert (heads is None) == (expected_heads is None) == (model.spec.encoder is None or model.spec.encoder.heads is None)
     if heads is not None:

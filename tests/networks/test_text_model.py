@@ -50,7 +50,7 @@ def test_expected_vectors_are_sums_over_the_values():
     values = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
     tagger = Tagger(TaggerSpec(1, 3, 0.0), 5, values)
     tokens = torch.randn(4, 5)
-    scores = tagger.scores(tokens)
+    scores = tagger.read(tokens)
     assert {column: list(of_column.shape) for column, of_column in scores.items()} == {"upos": [4, 2], "feats": [4, 3]}
     parts = []
     for column, of_column in scores.items():
@@ -172,7 +172,7 @@ WIDTH, RELATIONS = 5, 4
 def test_the_loss_is_that_of_plain_loops(unknown):
     rng = random.Random(1)
     torch.manual_seed(1)
-    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, [*map(str, range(RELATIONS))])
+    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, RELATIONS)
     nn.init.normal_(scorer.arc_bias)
     heads = [[-1, *random_tree(rng, n)] for n in (3, 1, 7, 2)]
     relations = [[-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]] for some in heads]
@@ -186,7 +186,7 @@ def test_the_loss_is_that_of_plain_loops(unknown):
 
 def test_what_is_dropped_is_dropped_all_through_a_sentence():
     torch.manual_seed(0)
-    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, [*map(str, range(RELATIONS))])
+    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, RELATIONS)
     dropped = scorer._dropped(torch.ones(4, 3, 8), dropping=True)
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
     assert torch.equal(dropped, dropped[:1].expand(4, 3, 8))

@@ -118,12 +118,12 @@ def test_a_network_has_its_groups_of_settings_as_they_are():
     assert isinstance(text, NetworkPlan)
     assert text.encoder is not None
     assert text.encoder.tagger is not None
-    assert (text.heads_weight, text.lemma_epochs) == (0.5, 3)
-    assert (text.tag_weights, text.augment) == (text.encoder.tagger.weights, text.encoder.augment)
+    assert text.task_weights == {**text.encoder.tagger.weights, "heads": 0.5}
+    assert (text.task_epochs, text.augment) == ({"lemmas": 3}, text.encoder.augment)
     for none in (["recipe=accurate"], ["recipe=text", *(f"encoder.{name}=null" for name in ("tagger", "heads", "lemmas"))]):
         model = plan(settings(*none)).model
         assert isinstance(model, NetworkPlan)
-        assert (model.tag_weights, model.heads_weight, model.lemma_epochs) == ({}, 0.0, 0)
+        assert (model.task_weights, model.task_epochs) == ({}, {})
 
 
 def test_a_plan_is_made_without_torch(tmp_path):

@@ -13,7 +13,6 @@ from parser.data.parts.characters import Characters
 from parser.data.treebank import Sentence, Treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.network_spec import PretrainedSpec
 from parser.settings.groups import CHANGES, TrainingTrees
 from parser.training.examples import augmentation
 from parser.training.examples.augmentation import Augmentation
@@ -183,10 +182,9 @@ def test_the_seed_and_the_epoch_decide():
     assert not np.array_equal(first.active, third.of(5).active)
 
 
-@pytest.mark.parametrize(("tuned", "changes"), [(None, True), (True, True), (False, False)])
-def test_vectors_of_a_pretrained_encoder_that_are_computed_once_are_of_sentences_as_they_are(tuned, changes):
-    pretrained = None if tuned is None else PretrainedSpec(4, 1, 2, tuned)
-    model = SimpleNamespace(spec=SimpleNamespace(pretrained=pretrained))
+@pytest.mark.parametrize(("fixed", "changes"), [([], True), ([False], True), ([False, True], False)])
+def test_vectors_of_parts_that_are_computed_once_are_of_sentences_as_they_are(fixed, changes):
+    model = SimpleNamespace(vocabularies=SimpleNamespace(parts=[SimpleNamespace(fixed=one) for one in fixed]))
     for shares in ({"capitals": 0.1, "lower": 0.0}, {"capitals": 0.0}, {}):
         trained = TrainedClassifier(model, SimpleNamespace(augment=shares), None, None, None)
         assert trained.shares == (shares if changes and shares.get("capitals") else {})

@@ -112,7 +112,7 @@ def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(tmp_path, tree
     def damaged(path: Path, value: object) -> None:
         write_json(path, [] if path.name == SETTINGS else value)
 
-    for module in ("parser.model.model", "parser.linear.model"):
+    for module in ("parser.model.trained_model", "parser.linear.model"):
         monkeypatch.setattr(f"{module}.write_json", damaged)
     few = ["column=1"] if model == "mlp" else ["model=linear", "online.iterations=1"]
     with pytest.raises(ModelError, match=SETTINGS):

@@ -351,8 +351,7 @@ def test_of_several_files_each_teaches_what_it_has(treebanks, of_kind, tmp_path)
     made = run_alone(f"[{treebanks[0]},{path}]", "recipe=text", f"start={of_kind('text')}", "second_pass.epochs=1")
     corpus = Corpus.continued(made, TrainedModel.load(of_kind("text"), int8=False))
     data = corpus.training_sentences(TrainingTrees.original)
-    assert data.tags is not None
-    upos, feats = data.tags[[*corpus.vocabularies.tags].index("upos")], data.tags[[*corpus.vocabularies.tags].index("feats")]
+    upos, feats = (data.gold["tagger"][[*corpus.vocabularies.tags].index(column)] for column in ("upos", "feats"))
     split = data.sentences.offsets[-len(bare) - 1]
     taught = feats >= N_RESERVED
     assert taught[:split].sum() == (upos[:split] >= N_RESERVED).sum()

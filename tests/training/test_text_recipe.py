@@ -3,7 +3,6 @@
 import json
 import random
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ import oracles
 from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemma_rules import LemmaRule
 from parser.data.lemmas import Lemmas
+from parser.data.tasks.lemmas import LemmaTask
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
 from parser.model.trained_model import TrainedModel
@@ -22,7 +22,7 @@ from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.example_objective import SentenceObjective
 from parser.training.fitting.sentence_batches import BatchEncoder
-from parser.training.lemma_training import _Outcomes, learn_lemmas
+from parser.training.lemma_training import _Outcomes, learn_task
 from parser.training.run import train
 from tests.gold_data import gold_data
 from tests.parsed_files import parsed
@@ -100,7 +100,7 @@ def test_lemmas_are_learned_from_words_as_if_their_forms_were_new():
         model = random_lemma_model()
         before = {name: tensor.clone() for name, tensor in model.classifier.state_dict().items()}
         torch.manual_seed(5)
-        learn_lemmas(model, sentences, 3, seed)
+        learn_task(model.vocabularies.tasks[-1], model, sentences, 3, seed)
         assert torch.initial_seed() == 5
         after = model.classifier.state_dict()
         changed = {name for name, tensor in after.items() if not torch.equal(tensor, before[name])}
@@ -126,11 +126,12 @@ def test_what_is_known_of_a_training_word_is_what_other_forms_show(written_for):
         left = [(lemma, upos) for form, lemma, upos in words if form != but]
         return KnownLemmas({of: [lemma for lemma, upos in left if upos == of] for of in "XY"}, written_for)
 
-    lemmas = model.vocabularies.lemmas = Lemmas(rules, ["upos"], {}, known())
+    lemmas = Lemmas(rules, ["upos"], {}, known())
+    task = LemmaTask(lemmas, model.vocabularies.tags)
     places = np.flatnonzero(lemmas.encode([one]) >= N_RESERVED)
     assert len(places) == len(words)
     scores = torch.randn(len(places), 2)
-    gained, wrong = _Outcomes(model, [one]).of(places, {"upos": scores})
+    gained, wrong = _Outcomes(task, [one]).of(places, {"upos": scores})
     for row, (form, gold, _) in enumerate(words):
         without, upos = known(form), "XY"[scores[row].argmax()]
         for number, rule in enumerate(map(LemmaRule.of, rules)):
@@ -148,12 +149,13 @@ def some_sentences(model, tags: bool) -> TrainingSentences:
         one.upos = [rng.choice("XYZ") for _ in one.upos]  # it does not know Z
         one.feats = [rng.choice(["_", "A=b"]) for _ in one.feats]
     data = gold_data(made, model.vocabularies, model.relations)
-    return replace(data, tags=model.vocabularies.encode_tags(made) if tags else None)
+    tagger, heads = model.vocabularies.tasks
+    return replace(data, gold={task.name: task.gold(made, data.trees, data.relations) for task in (tagger if tags else heads,)})
 
 
-def losses_of_tasks(model, data: TrainingSentences, **weights: Any) -> Tensor:
+def losses_of_tasks(model, data: TrainingSentences, weights: dict[str, float]) -> Tensor:
     examples = gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
-    objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data, **weights), 1000)
+    objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data, task_weights=weights), 1000)
     objective.examples = examples
     _, (batch,) = objective.batches(torch.Generator())
     return objective.losses(batch, dropping=False)[1]
@@ -161,17 +163,16 @@ def losses_of_tasks(model, data: TrainingSentences, **weights: Any) -> Tensor:
 
 def test_losses_of_tags_are_weighted_means_over_words():
     model = random_text_model()
-    model.classifier.tokens.heads = None
     data, weights = some_sentences(model, tags=True), {"upos": 0.5, "feats": 2.0}
     values = torch.from_numpy(data.sentences.values.T.copy())
     with torch.no_grad():
         scores = model.classifier.tokens.tag_scores(values, np.diff(data.sentences.offsets))
     expected = 0.0
-    for row, (column, weight) in zip(data.tags, weights.items(), strict=True):
+    for row, (column, weight) in zip(data.gold["tagger"], weights.items(), strict=True):
         words = [place for place, number in enumerate(row) if number >= N_RESERVED]
         losses = [nn.functional.cross_entropy(scores[column][w], torch.tensor(int(row[w]) - N_RESERVED)) for w in words]
         expected += weight * float(torch.stack(losses).mean())
-    assert losses_of_tasks(model, data, tag_weights=weights).item() == pytest.approx(expected, rel=1e-4)
+    assert losses_of_tasks(model, data, weights).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_loss_of_heads_is_weighted_and_the_encoder_learns_from_it():
@@ -180,8 +181,8 @@ def test_the_loss_of_heads_is_weighted_and_the_encoder_learns_from_it():
     lengths = np.diff(data.sentences.offsets)
     tokens = encoder.encode(torch.from_numpy(data.sentences.values.T.copy()), lengths).tokens
     gold = data.trees.heads, data.relations
-    expected = encoder.heads.loss(tokens, Grid.of(lengths, tokens.device), *gold, dropping=False).item()
-    found = losses_of_tasks(model, data, heads_weight=0.5)
+    expected = encoder.tasks["heads"].loss(tokens, Grid.of(lengths, tokens.device), *gold, dropping=False).item()
+    found = losses_of_tasks(model, data, {"heads": 0.5})
     assert found.item() == pytest.approx(0.5 * expected, rel=1e-4)
     found.backward()
     for name, parameter in model.classifier.named_parameters():
@@ -191,8 +192,6 @@ def test_the_loss_of_heads_is_weighted_and_the_encoder_learns_from_it():
 
 def test_an_encoder_without_tasks_has_no_loss_of_them():
     model = random_text_model()
-    model.classifier.tokens.heads = None
     data = some_sentences(model, tags=False)
-    no_tags = replace(data, tags=np.zeros((0, len(data.trees.heads)), np.int32))  # as a corpus gives them
-    for weights, there in (({}, False), ({"upos": 1.0}, True)):
-        assert BatchEncoder(model.classifier, no_tags, tag_weights=weights).has_tasks == there
+    for gold, there in (({}, False), (data.gold, True)):
+        assert BatchEncoder(model.classifier, replace(data, gold=gold), task_weights={"heads": 1.0}).has_tasks == there

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -31,6 +31,12 @@ class PretrainedWish(Protocol):
     """Whether training changes it."""
     save: bool
     """Whether a model's folder holds it."""
+    cache: str | None
+    """The folder of its vectors of training sentences."""
+    learning_rate: float
+    """The learning rate of its parameters."""
+    warmup: int
+    """The number of updates in which the learning rate rises."""
 
 
 class PartWishes(Protocol):
@@ -57,6 +63,20 @@ class PartWishes(Protocol):
         """The settings of a pretrained encoder."""
 
 
+class PartTuning(NamedTuple):
+    """How training changes parameters of a part that were trained elsewhere.
+
+    Attributes:
+        prefix: the prefix of their names in the encoder.
+        learning_rate: their own.
+        warmup: the number of updates in which it rises from 0.
+    """
+
+    prefix: str
+    learning_rate: float
+    warmup: int
+
+
 class WordPart(ABC):
     """A part of words that an encoder reads.
 
@@ -65,6 +85,8 @@ class WordPart(ABC):
         in_sentences: whether its vector of a word depends on the rest of the sentence.
         column: the only column (of AttributeColumns) that its rows depend on.
         half: the names of its parameters that a model's folder holds in 16 bits.
+        setting: the setting that names the folder that a new part is made of; a model keeps its own.
+        incidental: settings that change no result; a run is resumed with others.
         rows: how many rows of ``Sentences.values`` it has.
     """
 
@@ -72,11 +94,32 @@ class WordPart(ABC):
     in_sentences: ClassVar[bool] = False
     column: ClassVar[str] = "forms"
     half: ClassVar[tuple[str, ...]] = ()
+    setting: ClassVar[str | None] = None
+    incidental: ClassVar[tuple[str, ...]] = ()
     rows: int
 
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Self | None:
         """Return the part for training sentences; None if the plan does not want it."""
+        return None
+
+    @classmethod
+    def files(cls, named: str) -> dict[str, Path]:
+        """Return, by name, the files that a new part reads of what ``setting`` names."""
+        return {}
+
+    @classmethod
+    def refuse_start(cls, wanted: PartWishes, known: WordPart | None) -> str | None:
+        """Return why the settings do not fit a model that is trained further, and has this part or not; None if they fit."""
+        return None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether its vectors of training sentences are computed once, before training; see ``prepare`` (networks/parts.py)."""
+        return False
+
+    def tuning(self, wanted: PartWishes) -> PartTuning | None:
+        """Return how training changes parameters that were trained elsewhere; None if there are none, or they stay."""
         return None
 
     @abstractmethod
@@ -136,6 +179,15 @@ class WordPart(ABC):
             reader: the part's reader of sentences, if it is ``in_sentences``.
         """
         return {}
+
+    @classmethod
+    def packed(cls, model: Path) -> list[str]:
+        """Return the names of the part's files in folders within a model's folder, ``FOLDER/FILE``.
+
+        Raises:
+            OptimalStepError: the model needs files that it does not hold.
+        """
+        return []
 
     @classmethod
     def read(cls, contents: Contents) -> Self | None:

@@ -21,9 +21,9 @@ import numpy as np
 
 from oracles.errors import OptimalStepError
 from parser.data.attributes import AttributeColumns
-from parser.data.parts.part import PartWishes
+from parser.data.parts.part import PartTuning, PartWishes, WordPart
 from parser.data.parts.subwords import TOKENIZER, PieceReader, Subwords, tokenizer_of_forms
-from parser.model_folder import Contents
+from parser.model_folder import SETTINGS, Contents, read_json
 from parser.network_spec import ClassifierSpec, PretrainedSpec, Shapes, check_type, prefixed
 from parser.storage import sha256_of
 
@@ -136,6 +136,8 @@ class PretrainedTokenizer(PieceReader):
 
     name = "pretrained"
     in_sentences = True
+    setting = "encoder.pretrained"
+    incidental = ("pretrained.cache",)
 
     rows = 16
 
@@ -167,6 +169,35 @@ class PretrainedTokenizer(PieceReader):
         width, layers = made.sizes()
         made.held, made._spec = how.save, PretrainedSpec(width, layers, _SIZE, how.tune)
         return made
+
+    @classmethod
+    def files(cls, named: str) -> dict[str, Path]:
+        """Return the files of the encoder.
+
+        Raises:
+            PretrainedError: the encoder is missing.
+        """
+        folder = find_encoder(named, download=True)
+        return {name: folder / name for name in files_of(folder)}
+
+    @classmethod
+    def refuse_start(cls, wanted: PartWishes, known: WordPart | None) -> str | None:
+        how = wanted.pretrained
+        if wanted.pretrained_encoder is not None:
+            return f"a model keeps its own {cls.name}; leave out {cls.setting}"
+        if known is None and how is not None and (how.save or how.cache is not None):
+            return "that model reads no pretrained encoder; leave pretrained.* out"
+        return None
+
+    @property
+    def fixed(self) -> bool:
+        return self._spec is not None and not self._spec.tuned
+
+    def tuning(self, wanted: PartWishes) -> PartTuning | None:
+        how = wanted.pretrained
+        if how is None or self._spec is None or not self._spec.tuned:
+            return None
+        return PartTuning(f"{self.name}.transformer.", how.learning_rate, how.warmup)
 
     def extended(
         self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
@@ -203,6 +234,17 @@ class PretrainedTokenizer(PieceReader):
                     "run again in its folder"
                 )
         return {self.name: {"name": self.source, "sha256": sums}}
+
+    @classmethod
+    def packed(cls, model: Path) -> list[str]:
+        if (model / HELD).is_dir():
+            return [f"{HELD}/{name}" for name in sorted(files_of(model / HELD))]
+        if cls.name in read_json(model, SETTINGS):
+            raise PretrainedError(
+                f"{model}: it does not hold the pretrained encoder that it needs; train it with pretrained.save=true, or copy "
+                f"the encoder's folder as {model / HELD}"
+            )
+        return []
 
     @classmethod
     def read(cls, contents: Contents) -> PretrainedTokenizer | None:

@@ -27,7 +27,7 @@ from safetensors import SafetensorError, safe_open
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import counted
 from parser.data.attributes import SUBWORDS, AttributeColumns
-from parser.data.parts.part import FormPart, PartWishes
+from parser.data.parts.part import FormPart, PartWishes, WordPart
 from parser.data.vocabulary import N_RESERVED, UNKNOWN
 from parser.model_folder import SUBWORD_TOKENIZER, Contents
 from parser.network_spec import ClassifierSpec, Embedding, Shapes
@@ -115,6 +115,7 @@ class Subwords(PieceReader):
 
     name = SUBWORDS
     half = (f"inputs.vectors.{SUBWORDS}",)
+    setting = "vectors.subwords"
 
     rows = 8
     """With XLM-R's tokenizer, 4 of 1,000 forms have more pieces on cu, 3 on el, 1 on hu."""
@@ -130,6 +131,14 @@ class Subwords(PieceReader):
         log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
         made._vectors = vectors
         return made
+
+    @classmethod
+    def files(cls, named: str) -> dict[str, Path]:
+        return {name: Path(named) / name for name in FILES}
+
+    @classmethod
+    def refuse_start(cls, wanted: PartWishes, known: WordPart | None) -> str | None:
+        return None if wanted.subwords is None else f"a model keeps its own subwords; leave out {cls.setting}"
 
     def extended(
         self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]

@@ -517,7 +517,7 @@ def tags_to_write(
     """
     if use is TagUse.KEEP:
         return {}
-    written = {PREDICTED[column]: values[words] for column, values in predicted.items()}
+    written = {PREDICTED[column]: values[words] for column, values in predicted.items() if column in PREDICTED}
     if use is TagUse.OVERWRITE:
         return written
     return {column: values for column, values in written.items() if set(sentence.column(column)) <= {EMPTY}}

@@ -18,14 +18,14 @@ from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import EMPTY, counted
 from parser.data.attributes import TREEBANK, attribute_values
-from parser.data.lemmas import Lemmas
 from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
 from parser.data.similar import attribute_vocabulary
-from parser.data.tag_sets import TagSets
+from parser.data.tasks import TASKS
+from parser.data.tasks.task import Task, TaskSource
 from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebanks
 from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary, tag_vocabulary
+from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary
 from parser.data.word_vectors import BackgroundVectors, WordVectors
 from parser.evaluation.gold_part import GoldPart, has_values
 from parser.inference.layouts import TOKENS
@@ -133,18 +133,16 @@ class Corpus:
         """
         parts, network = _read_parts(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
         by_attribute, vectors = _vocabularies(plan, network, parts, background)
+        relations = _relations(parts.known, plan.files.train.partial)
         if network is None:
             vocabularies, slots = Vocabularies(by_attribute), []
         else:
-            tags = _tags(network, parts.known)
-            lemmas = Lemmas.of(parts.known, list(tags)) if network.lemma_epochs else None
             read = [part for kind in PARTS if (part := kind.new(network, parts.known)) is not None]
-            tag_sets = TagSets.of(parts.known, tags) if tags else None
-            vocabularies = Vocabularies(by_attribute, read, tags, lemmas, tag_sets=tag_sets)
+            tasks = _tasks(TaskSource(network, parts.known, parts.known, relations))
+            vocabularies = Vocabularies(by_attribute, read, tasks)
             slots = _slots(plan, network, vocabularies)
         if not (by_attribute if network is None else slots):
             raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-        relations = _relations(parts.known, plan.files.train.partial)
         return cls(plan, parts, vocabularies, relations, slots, vectors)
 
     @classmethod
@@ -157,7 +155,7 @@ class Corpus:
         """
         assert isinstance(plan.model, NetworkPlan), "plan() has checked this"
         parts, wanted = _read_parts(plan), plan.model.vectors
-        untaught = _untaught(parts.train.sentences, plan.files.train.paths, list(start.vocabularies.tags))
+        untaught = _untaught(parts.train.sentences, plan.files.train.paths, start.vocabularies.tasks)
         tagged = _tagged(parts.known, untaught, start)
         vocabularies, relations = _extended(start, plan, plan.model, parts.known, tagged)
         slots = _slots(plan, plan.model, vocabularies)
@@ -190,11 +188,12 @@ class Corpus:
         is_word[trees.offsets[:-1]] = False
         deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
         relations[is_word] = np.array(self.relations.encode(deprels), np.int32) - N_RESERVED  # negative if unknown
-        tags = self.vocabularies.encode_tags(sentences)
-        for row, column in enumerate(self.vocabularies.tags):
+        tasks = [task for task in self.vocabularies.tasks if task.in_passes]
+        gold = {task.name: task.gold(sentences, trees, relations) for task in tasks}
+        for row, column in ((gold[task.name][i], column) for task in tasks for i, column in enumerate(task.columns)):
             silent = np.array([column in self.untaught.get(_file_of(one, self.untaught), ()) for one in sentences], np.bool_)
-            tags[row, np.repeat(silent, np.diff(trees.offsets))] = UNKNOWN
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags, len(sentences) - len(own))
+            row[np.repeat(silent, np.diff(trees.offsets))] = UNKNOWN
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, gold, len(sentences) - len(own))
 
     def _trees(self, sentences: list[Sentence], kind: TrainingTrees) -> oracles.Trees:
         """Return the trees to learn from sentences."""
@@ -255,12 +254,14 @@ def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
     return next((file for file in files if sentence.where.startswith(f"{file}, line ")), "")
 
 
-def _untaught(train: list[Sentence], files: Sequence[str], columns: Sequence[str]) -> dict[str, list[str]]:
-    """Return, by training file, which of the columns it has no gold value of; log them."""
+def _untaught(train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]) -> dict[str, list[str]]:
+    """Return, by training file, which of the tasks' columns it has no gold value of; log them."""
     taught: dict[str, set[str]] = {}
+    columns = {column: task for task in tasks for column in task.columns}
     for sentence in train:
         found = taught.setdefault(_file_of(sentence, files), set())
-        found.update(column for column in columns if column not in found and has_values(getattr(sentence, column)))
+        new = ((column, task) for column, task in columns.items() if column not in found)
+        found.update(column for column, task in new if has_values(task.values(sentence, column)))
     untaught = {file: [column for column in columns if column not in found] for file, found in taught.items()}
     for file, missing in untaught.items():
         if missing:
@@ -282,7 +283,7 @@ def _tagged(known: list[Sentence], untaught: Mapping[str, Sequence[str]], start:
         words = slice(encoded.offsets[number] + 1, encoded.offsets[number + 1])
         columns = untaught[_file_of(known[place], untaught)]
         values: dict[str, Any] = {
-            one: [start.vocabularies.tags[one].symbols[n] for n in tags[one][words].tolist()] for one in columns
+            one: [start.vocabularies.columns[one].symbols[n] for n in tags[one][words].tolist()] for one in columns
         }
         found[place] = replace(known[place], **values)
     return found
@@ -311,20 +312,13 @@ def _extended(
     tensors = {name: tensor.numpy() for name, tensor in under(TOKENS, start.classifier.state_dict()).items()}
     extended = [(part, part.extended(network, known, tensors)) for part in before.parts[1:]]
     parts = [(part, new) for part, new in extended if new is not None]
-    tags = {
-        column: tag_vocabulary(column, vocabulary.extended(value for s in tagged for value in getattr(s, column)))
-        for column, vocabulary in before.tags.items()
-    }
-    lemmas, found = (before.lemmas, None) if network.lemma_epochs else (None, None)
-    if network.lemma_epochs:
-        found = Lemmas.of(tagged, list(tags), () if lemmas is None else lemmas.told_by_tags)
-    if found is not None:
-        lemmas = found if lemmas is None else lemmas.extended(found)
     relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))
-    tag_sets = before.tag_sets.extended(TagSets.of(known, tags)) if tags and before.tag_sets.complete else None
-    vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tags, lemmas, tag_sets=tag_sets)
+    tasks = _tasks(TaskSource(network, known, tagged, relations), before)
+    vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tasks)
     counts = [(name, len(by_attribute[name].symbols) - len(old.symbols)) for name, old in before.by_attribute.items()]
-    counts += [(f"tags of {column}", len(tags[column].symbols) - len(old.symbols)) for column, old in before.tags.items()]
+    old_symbols = {name: symbols for task in before.tasks for name, symbols in task.symbols.items()}
+    new_symbols = {name: symbols for task in tasks for name, symbols in task.symbols.items()}
+    counts += [(name, len(new_symbols[name]) - len(old)) for name, old in old_symbols.items() if name in new_symbols]
     counts += [(new.name, len(new.symbols) - len(part.symbols)) for part, new in parts if new.symbols]
     new = relations.symbols[len(start.relations.symbols) :]
     counts.append(("relations", len(new)))
@@ -349,11 +343,22 @@ def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list
     return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)
 
 
-def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:
-    """Return the values of the columns that the encoder predicts, except columns with a single value."""
-    values = {column: [value for s in known for value in getattr(s, column)] for column in network.tag_weights}
-    symbols = {column: Vocabulary.of(found).symbols for column, found in values.items()}
-    return {column: tag_vocabulary(column, found) for column, found in symbols.items() if len(found) > 1}
+def _tasks(source: TaskSource, before: Vocabularies | None = None) -> list[Task]:
+    """Return the tasks of an encoder; of one that is trained further, those of ``before``, extended by new values.
+
+    What is learned after the parser may be new to a model.
+    """
+    tasks: list[Task] = []
+    for kind in TASKS if source.wanted.spec.encoder is not None else ():
+        known = None if before is None else before.task(kind)
+        source = replace(source, tasks=tasks)
+        if known is not None:
+            task = known.extended(source)
+        else:
+            task = kind.new(source) if before is None or not kind.in_passes else None
+        if task is not None:
+            tasks.append(task)
+    return tasks
 
 
 def _projective_subset(train: Treebank) -> list[Sentence]:

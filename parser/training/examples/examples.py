@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class TrainingSentences:
         sentences: the attributes of the tokens.
         trees: the trees of the same sentences, in the same order.
         relations: int32[total], gold relations at the places of ``trees.heads``.
-        tags: int32[tags, total], the columns that a tagger predicts, see Vocabularies.encode_tags; None without a tagger.
+        gold: by task that is learned in the passes, int32[rows, total]; see Task.gold().
         n_copies: how many sentences, the last ones, are copies of others; see augmentation.py.
         active: bool[sentences], which sentences are learned from now; None: all.
     """
@@ -40,7 +40,7 @@ class TrainingSentences:
     sentences: Sentences
     trees: Trees
     relations: np.ndarray
-    tags: np.ndarray | None = None
+    gold: Mapping[str, np.ndarray] = field(default_factory=dict)
     n_copies: int = 0
     active: np.ndarray | None = None
 

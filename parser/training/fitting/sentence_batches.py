@@ -16,13 +16,13 @@ from types import MappingProxyType
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED, UNKNOWN
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
-from parser.networks.layers import Grid, to_device
+from parser.networks.tasks import EncodedTokens
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.features import TOKEN
 
@@ -113,11 +113,9 @@ class BatchEncoder:
 
     Args:
         classifier: the classifier, whose token representation is an encoder.
-        data: the sentences, with their tags if the encoder predicts any.
+        data: the sentences, with the gold data of the encoder's tasks that are to be learned.
         word_dropout: drops values of the sentences' attributes; None: no dropout.
-        tag_weights: by predicted column, in the order of ``data.tags``, the weight of its loss relative to the parser's; each
-            loss is a mean over words.
-        heads_weight: the weight of the loss of heads and relations, if the encoder predicts them.
+        task_weights: by what tasks learn, the weight of its loss relative to the parser's; each loss is a mean over words.
     """
 
     def __init__(
@@ -125,14 +123,13 @@ class BatchEncoder:
         classifier: Classifier,
         data: TrainingSentences,
         word_dropout: WordDropout | None = None,
-        tag_weights: Mapping[str, float] = MappingProxyType({}),
-        heads_weight: float = 0.0,
+        task_weights: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self.sentences = data.sentences
-        self._data = data
-        self._tag_weights, self._heads_weight = tag_weights, heads_weight
+        self._weights = task_weights
         assert isinstance(classifier.tokens, BiLSTM), "an encoder of sentences"
-        self._tokens, self._heads = classifier.tokens, classifier.tokens.heads
+        self._tokens = classifier.tokens
+        self._tasks = [(self._tokens.tasks[name], gold) for name, gold in data.gold.items()]
         self._bias = classifier.output.bias
         self._reader = BatchReader(data.sentences, word_dropout)
         self._active = data.active
@@ -154,23 +151,15 @@ class BatchEncoder:
     @property
     def has_tasks(self) -> bool:
         """Whether the encoder has further tasks."""
-        return bool(self._tag_weights) or self._heads is not None
+        return bool(self._tasks)
 
     def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
         """Return the weighted sum of the losses of further tasks; 0 if there are none."""
         total = self._bias.new_zeros(())
-        if self._tag_weights:
-            assert self._data.tags is not None, "the tags to predict"
-            for (column, weight), numbers in zip(self._tag_weights.items(), self._data.tags[:, batch.places], strict=True):
-                known = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
-                if len(known):
-                    scores = batch.tag_scores[column][to_device(known, total.device)]
-                    gold = to_device(numbers[known].astype(np.int64) - N_RESERVED, total.device)
-                    total = total + weight * nn.functional.cross_entropy(scores, gold)
-        if self._heads is not None:
-            heads, relations = self._data.trees.heads[batch.places], self._data.relations[batch.places]
-            tokens, grid = batch.vectors[TOKEN][N_RESERVED:], Grid.of(batch.lengths, total.device)
-            total = total + self._heads_weight * self._heads.loss(tokens, grid, heads, relations, dropping)
+        encoded = EncodedTokens(batch.vectors[TOKEN][N_RESERVED:], batch.tag_scores, batch.lengths)
+        for task, gold in self._tasks:
+            for learned, loss in task.losses(encoded, gold[:, batch.places], dropping):
+                total = total + self._weights[learned] * loss
         return total
 
 

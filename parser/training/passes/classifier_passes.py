@@ -20,10 +20,10 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
+from parser.inference.layouts import TOKENS
 from parser.inference.precomputed import Scorer
 from parser.model.trained_model import TrainedModel
 from parser.networks.classifier import ContextualScorer, batch_scorer
-from parser.networks.pretrained import TRANSFORMER
 from parser.settings.groups import Policy
 from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.examples.augmentation import Augmentation
@@ -67,10 +67,8 @@ class TrainedClassifier:
 
     def encoder(self, data: TrainingSentences) -> BatchEncoder:
         """Return an encoder of batches of sentences, for a contextual token representation."""
-        vocabularies = self.corpus.vocabularies
-        tag_weights = {column: self.plan.tag_weights[column] for column in vocabularies.tags}
-        word_dropout = self.word_dropout(vocabularies.attributes)
-        return BatchEncoder(self.model.classifier, data, word_dropout, tag_weights, self.plan.heads_weight)
+        word_dropout = self.word_dropout(self.corpus.vocabularies.attributes)
+        return BatchEncoder(self.model.classifier, data, word_dropout, self.plan.task_weights)
 
     def word_dropout(self, attributes: Sequence[str], device: torch.device | str = "cpu") -> WordDropout | None:
         """Return word dropout on a device for a matrix whose columns hold values of these attributes; None if it is off."""
@@ -84,18 +82,17 @@ class TrainedClassifier:
     def shares(self) -> Mapping[str, float]:
         """By name in AUGMENTS, the shares of sentences that epochs change; empty: they change none.
 
-        The vectors of a pretrained encoder that is not trained are computed once, for the sentences as they are.
+        Vectors of fixed parts are computed once, for the sentences as they are.
         """
-        shares, pretrained = self.plan.augment, self.model.spec.pretrained
-        fixed = pretrained is not None and not pretrained.tuned
+        shares, fixed = self.plan.augment, any(part.fixed for part in self.model.vocabularies.parts)
         return {} if fixed or not any(shares.values()) else shares
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd."""
-        wanted, spec = self.plan.pretrained, self.model.spec.pretrained
-        tuning = None
-        if wanted is not None and spec is not None and spec.tuned:
-            tuning = Tuning(TRANSFORMER, wanted.learning_rate / plan.learning_rate, wanted.warmup)
+        own = (part.tuning(self.plan) for part in self.model.vocabularies.parts)
+        tuning = next(
+            (Tuning(f"{TOKENS}{one.prefix}", one.learning_rate / plan.learning_rate, one.warmup) for one in own if one), None
+        )
         return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
 
     def weights(self) -> dict[str, Tensor]:

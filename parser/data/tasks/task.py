@@ -1,0 +1,196 @@
+"""The interface of tasks: what an encoder predicts of words, besides the parser's transitions.
+
+A task has gold data, shapes of parameters, entries in a model's folder, and new values from further sentences. Two functions
+make what scores it: ``module_of_task`` (networks/tasks.py) in training, and ``frozen_task`` (inference/tasks.py) in parsing,
+without torch. docs/adding_a_task.md shows how to add a task.
+
+Tasks differ in three ways. A task with ``columns`` chooses among values of each word, from the outputs of a ``layer``, and the
+layers above may read its choice. A task without them scores something else: pairs of words, or rules. A task that is not
+``in_passes`` is learned after the parser: it changes nothing else, and may be new to a model that is trained further.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from oracles.trees import Trees
+from parser.data.attributes import AttributeColumns
+from parser.data.parts.part import Labels
+from parser.data.vocabulary import ROOT, SetVocabulary, Vocabulary
+from parser.model_folder import Contents
+from parser.network_spec import ClassifierSpec, Shapes
+
+FormScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
+"""Returns float32[m, outputs], such as scores of rules, for m forms and the places of their tokens (int[m])."""
+
+
+class TaskWishes(Protocol):
+    """The settings of tasks in a plan; settings.plan.NetworkPlan."""
+
+    @property
+    def spec(self) -> ClassifierSpec:
+        """The network."""
+
+    @property
+    def task_weights(self) -> Mapping[str, float]:
+        """By what is learned in the passes, the weight of its loss; see Task.weights()."""
+
+    @property
+    def task_epochs(self) -> Mapping[str, int]:
+        """By name of a task that is learned after the parser, and that is wanted, its epochs."""
+
+
+@dataclass(frozen=True)
+class TaskSource:
+    """What tasks are made of, or extended by.
+
+    Attributes:
+        wanted: the plan's settings of tasks.
+        sentences: the training sentences that vocabularies are made of.
+        tagged: the same sentences; in columns without gold values, with what the model predicts that is trained further.
+        relations: the parser's relations.
+        tasks: the tasks that come before in the list.
+    """
+
+    wanted: TaskWishes
+    sentences: Sequence[AttributeColumns]
+    tagged: Sequence[AttributeColumns]
+    relations: Vocabulary
+    tasks: Sequence[Task] = ()
+
+
+class Task(ABC):
+    """A task of an encoder.
+
+    Attributes:
+        name: the name of the task, and of its module of torch: its parameters are called ``NAME.PARAMETER`` in the encoder.
+        in_passes: whether it is learned in the passes, with the parser; else afterwards.
+    """
+
+    name: ClassVar[str]
+    in_passes: ClassVar[bool] = True
+
+    @classmethod
+    def new(cls, source: TaskSource) -> Self | None:
+        """Return the task for a new model with an encoder; None if the plan does not want it."""
+        return None
+
+    def extended(self, source: TaskSource) -> Task | None:
+        """Return the task extended by new values; None if the plan no longer wants it."""
+        return self
+
+    @classmethod
+    def weights(cls, settings: Any) -> dict[str, float]:
+        """Return the weights of its losses relative to the parser's, by what is learned.
+
+        Args:
+            settings: the settings ``encoder.NAME``; None if there are none.
+        """
+        return {} if settings is None else {cls.name: settings.weight}
+
+    @property
+    def columns(self) -> Mapping[str, Vocabulary]:
+        """By name, the values of each column that it chooses among, in the order of gold(); scores do without reserved ones."""
+        return {}
+
+    @property
+    def predicted(self) -> list[str]:
+        """The names of what it predicts of words, as a Predictor returns them."""
+        return [*self.columns]
+
+    def values(self, sentence: AttributeColumns, column: str) -> Sequence[str]:
+        """Return the gold values of a column; ``_``: there is none."""
+        found: Sequence[str] = getattr(sentence, column)
+        return found
+
+    def gold(self, sentences: Sequence[AttributeColumns], trees: Trees, relations: np.ndarray) -> np.ndarray:
+        """Return int32[rows, tokens], what is to be learned of sentences, a root before each.
+
+        A column's row holds the numbers of its values, ROOT and UNKNOWN included.
+
+        Args:
+            sentences: the sentences.
+            trees: the trees that the parser learns from.
+            relations: int32[tokens], the parser's relations; negative if unknown.
+        """
+        return numbers_of_columns(
+            {column: [self.values(sentence, column) for sentence in sentences] for column in self.columns}, self.columns
+        )
+
+    def is_taught(self, sentences: Iterable[AttributeColumns]) -> bool:
+        """Return whether sentences have gold data of a task that is learned after the parser."""
+        return False
+
+    def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
+        """Return what metrics.json says of a task that is learned after the parser; the scores of columns are in GoldPart.
+
+        Args:
+            sentences: gold sentences; ones without gold data have no scores.
+            predicted: by name, what was predicted of their words.
+        """
+        return {}
+
+    def layer(self, spec: ClassifierSpec) -> int | None:
+        """Return the layer of the encoder, from 1, whose outputs ``columns`` are chosen from; None: there are no columns."""
+        return None
+
+    def width(self, spec: ClassifierSpec) -> int:
+        """Return the length of the vectors that it adds to the input of the layer above ``layer``."""
+        return 0
+
+    @abstractmethod
+    def shapes(self, spec: ClassifierSpec) -> Shapes:
+        """Return the shapes of its parameters, by their names in its module."""
+
+    def labels(self) -> dict[str, Labels]:
+        """Return, by parameter with a row for each value, the values of its rows; rows are kept when values are added."""
+        return {}
+
+    @property
+    def symbols(self) -> dict[str, list[str]]:
+        """By a name for log lines, the values that may be extended."""
+        return {}
+
+    def described(self) -> dict[str, Any]:
+        """Return the task's entries in vocabularies.json."""
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def read(cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]) -> Self | None:
+        """Return the task of a model's folder; None if the model does not have it.
+
+        Args:
+            contents: the folder, of a model with an encoder or without.
+            relations: the parser's relations.
+            tasks: the tasks that come before in the list.
+
+        Raises:
+            KeyError, TypeError, ValueError: something is missing or damaged.
+        """
+
+
+def numbers_of_columns(values: Mapping[str, Sequence[Sequence[str]]], known: Mapping[str, Vocabulary]) -> np.ndarray:
+    """Return int32[columns, tokens], the numbers of values; UNKNOWN if unknown.
+
+    Args:
+        values: by column and sentence, the values of the words; a ROOT is put before each sentence.
+        known: by column, the known values.
+    """
+    rows = [
+        [*chain.from_iterable((ROOT, *known[column].encode_exactly(own)) for own in of_column)]
+        for column, of_column in values.items()
+    ]
+    return np.array(rows, np.int32).reshape(len(rows), len(rows[0]) if rows else 0)
+
+
+def labels_of_values(name: str, values: Vocabulary) -> dict[str, Labels]:
+    """Return the labels of the parameters of ValueCounts.shapes, whose names begin with a name."""
+    labels: dict[str, Labels] = {f"{name}.whole": values.symbols}
+    return labels | ({f"{name}.elements": values.vector_labels} if isinstance(values, SetVocabulary) else {})
