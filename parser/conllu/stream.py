@@ -17,7 +17,6 @@ from conllu.parser import parse_comment_line
 
 from parser.conllu.checks import (
     BYTE_ORDER_MARK,
-    DEPREL,
     EMPTY,
     HEAD,
     ID,
