@@ -1,6 +1,7 @@
 """The tokenizer: what it reads, against slow references over strings; what it learns; its places in the text; its files."""
 
 import json
+import re
 import unicodedata
 from itertools import pairwise
 
@@ -419,6 +420,13 @@ def test_the_copy_has_the_tokens_of_the_text():
     assert {form.lower().replace("\u2019", "'") for form in changed} <= {form.lower() for form in forms}
     assert disturbed.text.count("\n") > plain.text.count("\n")
     assert disturbed_text(TRAIN, 3, attach=False).text == disturbed.text
+
+
+def test_the_copy_has_paragraphs_in_lines_and_lower_case():
+    paragraphs = [[[Token(form, (form,), True) for form in ("Dogs", "Bark")]]] * 400
+    written = disturbed_text(paragraphs, 1, attach=False).text
+    assert re.search(r"[^\n]\nDogs", written)  # no other mode has one line end between paragraphs
+    assert "dogs bark" in written
 
 
 def test_addresses_are_never_cut(tokenizer):
