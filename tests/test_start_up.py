@@ -1,11 +1,12 @@
 """Kernels on disk are loaded before numba is ready to compile, which it is where it must; and a model is warmed up."""
 
+import gc
 import sys
 from contextlib import suppress
 
 import pytest
 
-from parser.commands.parsing_options import short_switch_interval
+from parser.commands.parsing_options import rare_collections, short_switch_interval
 from tests.forgery import small_model, small_segmenter
 from tests.forked import new_python
 from tests.text.tiny_tokenizer import save_tiny_tokenizer
@@ -104,3 +105,11 @@ def test_threads_wait_less_long_for_each_other_meanwhile():
         assert sys.getswitchinterval() == pytest.approx(0.0001)
         raise KeyError
     assert sys.getswitchinterval() == before
+
+
+def test_garbage_is_collected_more_seldom_meanwhile():
+    before = gc.get_threshold()
+    with suppress(KeyError), rare_collections():
+        assert all(now > then for now, then in zip(gc.get_threshold(), before, strict=True))
+        raise KeyError
+    assert gc.get_threshold() == before

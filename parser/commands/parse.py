@@ -49,7 +49,7 @@ from typing import Any, BinaryIO
 
 from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output, number_of_threads
-from parser.commands.parsing_options import add_options, options_of, short_switch_interval, write_bytecode
+from parser.commands.parsing_options import add_options, options_of, rare_collections, short_switch_interval, write_bytecode
 from parser.conllu.checks import ConlluError, counted, describe_file
 from parser.conllu.files import (
     STANDARD_STREAM,
@@ -78,6 +78,7 @@ _LATTICE = b"0\t1\ta\ta\tX\t_\t_\t_\t_\n1\t2\tb\tb\tX\t_\t_\t_\t_\n\n"
 
 
 @short_switch_interval()
+@rare_collections()
 def main() -> int:
     """Parses as the command line says, prints the speed to standard error, and returns the exit status."""
     arguments = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

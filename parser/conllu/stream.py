@@ -17,8 +17,6 @@ from conllu.parser import parse_comment_line
 
 from parser.conllu.checks import (
     BYTE_ORDER_MARK,
-    DEPREL,
-    DEPS,
     EMPTY,
     HEAD,
     ID,
@@ -241,16 +239,12 @@ def rewrite(
         OptimalStepError: the number of heads or relations is not n.
     """
     lines = sentence.lines.copy()
+    more = [*(others or {}).items()]
     for word, (place, head, deprel) in enumerate(zip(sentence.word_lines, heads, deprels, strict=True)):
         columns = lines[place].split("\t")
-        written = {
-            HEAD: str(head),
-            DEPREL: deprel,
-            DEPS: EMPTY,
-            **{column: values[word] for column, values in (others or {}).items()},
-        }
-        for column, value in written.items():
-            columns[column] = value
+        columns[HEAD:MISC] = str(head), deprel, EMPTY
+        for column, values in more:
+            columns[column] = values[word]
         if misc is not None:
             columns[MISC] = misc[word] + columns[MISC][len(columns[MISC].rstrip("\r\n")) :]
         lines[place] = "\t".join(columns)

@@ -131,6 +131,8 @@ def joins_character_before(character: str) -> bool:
 
 def folded(form: str) -> str:
     """Return a form as it is compared: in NFC and lower case, with apostrophes and quotes of ASCII; as long as in NFC."""
+    if form.isascii():
+        return form.lower().replace("`", "'")
     composed = unicodedata.normalize("NFC", form)
     return "".join(map(_folded_character, composed))
 

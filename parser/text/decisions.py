@@ -54,33 +54,38 @@ def key_of(atoms, templates, number):
     return key | np.uint64(1 << 63)
 
 
-@kernel(forceinline=True)
-def weight_of(weights, key):
-    """Return the weight of a feature, in steps; 0 if it has none."""
-    mask = np.uint64(len(weights) - 1)
-    check = np.uint16((key >> np.uint64(40)) & np.uint64(0xFF))
-    place = key & mask
-    while weights[place] != 0:
-        if weights[place] >> 8 == check:
-            return np.int64(weights[place] & 0xFF) - 128
-        place = (place + np.uint64(1)) & mask
-    return np.int64(0)
-
-
 @kernel()
-def score(weights, atoms, templates):
+def score(weights, atoms, templates, keys):
     """Return the sum of the weights of a decision's features, in steps.
+
+    The features look at their entries of the table side by side, all at their first, then those that must go on at the next
+    one: waiting for memory, and branches that a processor cannot foresee, took most of the time.
 
     Args:
         weights: uint16[2^k]; see packed().
         atoms: uint64[atoms].
         templates: int32[templates, most atoms].
+        keys: uint64[templates], workspace.
     """
-    total = np.int64(0)
+    n = 0
     for number in range(len(templates)):
         key = key_of(atoms, templates, number)
-        if key != 0:
-            total += weight_of(weights, key)
+        keys[n] = key
+        n += np.int64(key != 0)
+    mask = np.uint64(len(weights) - 1)
+    total = np.int64(0)
+    distance = np.uint64(0)
+    while n > 0:
+        left = 0
+        for i in range(n):
+            key = keys[i]
+            entry = np.int64(weights[(key + distance) & mask])
+            is_found = (entry != 0) & (entry >> 8 == np.int64((key >> np.uint64(40)) & np.uint64(0xFF)))
+            total += ((entry & 0xFF) - 128) * np.int64(is_found)
+            keys[left] = key
+            left += np.int64((entry != 0) & (not is_found))
+        n = left
+        distance += np.uint64(1)
     return total
 
 

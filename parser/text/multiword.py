@@ -135,6 +135,8 @@ class MultiwordRules:
         self._open: defaultdict[tuple[str, str], list[Rule]] = defaultdict(list)
         for rule in self.open_rules:
             self._open[rule.kind, rule.part].append(rule)
+        parts = {kind: tuple(part for own, part in self._open if own == kind) for kind in (SUFFIX, PREFIX, MARK)}
+        self._suffixes, self._prefixes, self._marks = parts[SUFFIX], parts[PREFIX], frozenset(parts[MARK])
 
     @classmethod
     def learned(cls, tokens: Iterable[tuple[str, tuple[str, ...]]]) -> MultiwordRules:
@@ -170,6 +172,9 @@ class MultiwordRules:
         """
         small = folded(form)
         if len(small) != len(form) or len(form) < 2:
+            return []
+        is_open = small.endswith(self._suffixes) or small.startswith(self._prefixes) or not self._marks.isdisjoint(small)
+        if not is_open and small not in self.rules:  # nearly every form
             return []
         wanted = [rule for rule, count in self.rules.get(small, {}).items() if count > (learning and rule == right)]
         finished = set()
@@ -261,7 +266,7 @@ class WordSplitter:
                         atoms.append(self.with_neighbours(candidate, before, after))
         if open_:
             scores = np.empty(len(open_), np.int64)
-            scores_of(self.weights, np.array(atoms), PROGRAM, scores)
+            scores_of(self.weights, np.array(atoms), PROGRAM, np.empty(len(TEMPLATES), np.uint64), scores)
             best: dict[int, int] = {}
             for (t, candidate), its_score in zip(open_, scores.tolist(), strict=True):
                 if its_score > best.get(t, 0):
@@ -295,7 +300,7 @@ class WordSplitter:
 
 
 @kernel()
-def scores_of(weights, atoms, templates, scores):
-    """Fill in int64[decisions] with the score of each row of atoms, uint64[decisions, atoms]."""
+def scores_of(weights, atoms, templates, keys, scores):
+    """Fill in int64[decisions] with the score of each row of atoms, uint64[decisions, atoms]; ``keys``: see score()."""
     for row in range(len(atoms)):
-        scores[row] = score(weights, atoms[row], templates)
+        scores[row] = score(weights, atoms[row], templates, keys)

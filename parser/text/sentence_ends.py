@@ -117,7 +117,8 @@ def find_ends(text: TextCharacters, tokens: np.ndarray, model: SentenceEndModel,
     """
     rows = token_rows(text, tokens, model.forms, powers)
     ends = np.zeros(tokens.shape[1], np.bool_)
-    _find_ends(rows, np.ascontiguousarray(tokens), paragraph_ends(text, tokens), model, np.empty(len(ATOMS), np.uint64), ends)
+    atoms, keys = np.empty(len(ATOMS), np.uint64), np.empty(len(TEMPLATES), np.uint64)
+    _find_ends(rows, np.ascontiguousarray(tokens), paragraph_ends(text, tokens), model, atoms, keys, ends)
     return ends
 
 
@@ -275,7 +276,7 @@ def _begins_anew(rows, at, likely):
 
 
 @kernel()
-def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
+def _find_ends(rows, tokens, last_of_paragraph, model, atoms, keys, ends):
     at = begun = EDGE
     quotes = 0
     for t in range(tokens.shape[1]):
@@ -289,7 +290,7 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, ends):
             ends[t] = False
         else:
             fill_atoms(atoms, rows, model.places, at, begun, quotes)
-            ends[t] = score(model.weights, atoms, model.templates) > model.threshold
+            ends[t] = score(model.weights, atoms, model.templates, keys) > model.threshold
             is_open = rows[KIND_LISTED, at] == ABBREVIATION + 1 and rows[KLAST, at] == PERIOD and rows[LINE_END, at] == _NO_LINE
             if is_open and form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION:
                 ends[t] = _begins_anew(rows, at + 1, ends[t])

@@ -120,12 +120,13 @@ def find_tokens(text: TextCharacters, joined: np.ndarray, model: TokenEndModel, 
     ``joined``: bool[characters], whether no token ends between a character and the next one; see kinds.py.
     """
     bounds = np.empty((2, len(text.codes)), np.int32)
-    n = _find_tokens(text, joined, model, powers, np.empty(len(ATOMS), np.uint64), bounds)
+    atoms, keys = np.empty(len(ATOMS), np.uint64), np.empty(len(TEMPLATES), np.uint64)
+    n = _find_tokens(text, joined, model, powers, atoms, keys, bounds)
     return bounds[:, :n]
 
 
 @kernel()
-def _find_tokens(text, joined, model, powers, atoms, bounds):
+def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
     kinds = text.kinds
     n = 0
     place = 0
@@ -148,7 +149,7 @@ def _find_tokens(text, joined, model, powers, atoms, bounds):
                     break
             else:
                 fill_atoms(atoms, place, then, begun, text, model.forms, powers)
-                if score(model.weights, atoms, model.templates) > 0:
+                if score(model.weights, atoms, model.templates, keys) > 0:
                     break
             place = then
         bounds[0, n], bounds[1, n] = begun, place + 1

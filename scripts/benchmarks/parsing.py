@@ -39,7 +39,7 @@ from typing import Any
 from oracles.errors import OptimalStepError
 from parser import batch_sizes
 from parser.beam_settings import Beam, Merge
-from parser.commands.parsing_options import short_switch_interval
+from parser.commands.parsing_options import rare_collections, short_switch_interval
 from parser.conllu.chunks import find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
@@ -192,7 +192,7 @@ def run(
     if (pipeline := spacy_parser_of(spacy, spacy_train)) is not None:
         jobs[SPACY] = TimedTask(words, lambda _: pipeline.parse(decoded))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
-    with short_switch_interval():  # as in scripts/parse.py
+    with short_switch_interval(), rare_collections():  # as in scripts/parse.py
         found = _measure(jobs, model, times, int8)
     command = parse_command(model, int8)
     processes = seconds_of_processes(command, text, udpipe, times)

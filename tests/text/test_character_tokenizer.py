@@ -1,6 +1,7 @@
 """The tokenizer: what it reads, against slow references over strings; what it learns; its places in the text; its files."""
 
 import json
+import re
 import unicodedata
 from itertools import pairwise
 
@@ -103,6 +104,7 @@ def test_a_stretch_has_the_hash_of_its_form(text, data):
 
 def test_forms_are_compared_in_lower_case_with_quotes_of_ascii():
     assert folded("D\u2019\u00d3L") == "d'\u00f3l"
+    assert folded('`A"@Z') == "'a\"@z"
     assert folded("e\u0301") == "\u00e9"
     assert folded("\u0130") == "\u0130"  # its lower case has two characters
     assert hash_of("YOU\u2019RE") == hash_of("you're") != hash_of("youre")
@@ -200,7 +202,8 @@ def test_weights_are_those_that_were_packed(seed):
     weights = random.normal(0, 1, len(known))
     table = decisions.packed(known, weights)
     steps = dict(zip(known.tolist(), np.clip(np.rint(weights / decisions.STEP), -127, 127).tolist(), strict=True))
-    assert decisions.score(table, atoms, token_ends.PROGRAM) == sum(steps.get(key, 0) for key in keys if key)
+    workspace = np.empty(len(keys), np.uint64)
+    assert decisions.score(table, atoms, token_ends.PROGRAM, workspace) == sum(steps.get(key, 0) for key in keys if key)
     assert 2 * np.count_nonzero(table) <= len(table)
 
 
@@ -234,6 +237,18 @@ def test_rules_give_the_words(form, words, rule):
 def test_of_the_rules_for_a_form_the_one_of_most_forms_is_learned():
     tokens = [(form, (form[:-3], form[-3:])) for form in ("can't", "don't", "isn't", "hasn't")]
     assert MultiwordRules.learned(tokens).rules["can't"] == {Rule(SUFFIX, "n't", ("", "n't")): 1}
+
+
+@given(st.text("an'`\u2019B\u00e9", min_size=2, max_size=6))
+def test_rules_for_new_forms_are_tried_where_they_fit(form):
+    ends, begins = {"'n": ("", "'n"), "an": ("a", "n")}, {"b'": ("b'", "")}
+    open_rules = [*(Rule(SUFFIX, *one) for one in ends.items()), *(Rule(PREFIX, *one) for one in begins.items())]
+    found = MultiwordRules({}, {}, {}, [*open_rules, Rule(MARK, "\u00e9")], lambda small: 0).candidates(form)
+    small = form.lower().translate(str.maketrans("`\u2019", "''"))
+    fitting = [Rule(SUFFIX, part, ends[part]) for part in ends if small.endswith(part) and len(small) > len(part)]
+    fitting += [Rule(PREFIX, part, begins[part]) for part in begins if small.startswith(part) and len(small) > len(part)]
+    fitting += [Rule(MARK, "\u00e9")] if "\u00e9" in small[:-1] else []
+    assert {candidate.rule for candidate in found} == {rule for rule in fitting if rule.apply(form) is not None}
 
 
 def test_a_rule_keeps_case_and_characters_of_the_token():
@@ -405,6 +420,13 @@ def test_the_copy_has_the_tokens_of_the_text():
     assert {form.lower().replace("\u2019", "'") for form in changed} <= {form.lower() for form in forms}
     assert disturbed.text.count("\n") > plain.text.count("\n")
     assert disturbed_text(TRAIN, 3, attach=False).text == disturbed.text
+
+
+def test_the_copy_has_paragraphs_in_lines_and_lower_case():
+    paragraphs = [[[Token(form, (form,), True) for form in ("Dogs", "Bark")]]] * 400
+    written = disturbed_text(paragraphs, 1, attach=False).text
+    assert re.search(r"[^\n]\nDogs", written)  # no other mode has one line end between paragraphs
+    assert "dogs bark" in written
 
 
 def test_addresses_are_never_cut(tokenizer):

@@ -1,7 +1,7 @@
 """Texts with their tokens and sentences, from a treebank: as it is, and as people write.
 
-The text as people write has lines that end anywhere or after each sentence, sentences without final marks, lower case, capitals
-and typographic quotes.
+The text as people write has lines that end anywhere, after each sentence or after each paragraph, sentences without final
+marks, lower case, capitals and typographic quotes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ _SENTENCES_OF_FOLD = 20
 
 # The marks of a treebank have blanks before them if this share of them has.
 _SPACED_MARKS = 0.9
+
+# How groups of sentences are written, see _Disturbance, and the share of groups in lower case. It is that of the sentences that
+# begin so, within limits: without any such group, cy had hardly an end of a sentence right in a text in lower case.
+_MODES = (*2 * ("wrap", "lines", "paragraphs"), "chat", "plain")
+_LEAST_LOWER, _MOST_LOWER = 0.03, 0.06
 
 _MARKS = re.compile(r"[.,;:!?\u2026)\]}\u00bb\u201d]+")
 _FINAL = re.compile("[.!?]")
@@ -117,17 +122,17 @@ def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) 
     random, writer = np.random.default_rng(seed), _Writer()
     paragraphs = list(paragraphs)
     small = [sentence[0].form[:1].islower() for sentence in chain.from_iterable(paragraphs)]
-    lower = min(0.06, sum(small) / max(len(small), 1))
+    lower = min(max(sum(small) / max(len(small), 1), _LEAST_LOWER), _MOST_LOWER)
     how, left, number = _Disturbance.drawn(random, lower), 0, 0
     for paragraph in paragraphs:
         for place, sentence in enumerate(paragraph):
             separator = " " if place else "\n\n"
-            if left == 0 or not place:
+            if left == 0 or not (place or how.mode == "paragraphs"):
                 before, how = how, _Disturbance.drawn(random, lower)
                 left = int(random.choice((3, 6, 12, 25)))
-                if place and (how.mode != "plain" or before.mode in ("chat", "lines")):
+                if place and (how.mode != "plain" or before.mode in ("chat", "lines", "paragraphs")):
                     separator = "\n" if random.random() < 0.5 else "\n\n"
-            elif place and (how.mode == "chat" or (how.mode == "lines" and random.random() < 0.7)):
+            elif not place or how.mode == "chat" or (how.mode == "lines" and random.random() < 0.7):
                 separator = "\n"
             left -= 1
             if number:
@@ -150,7 +155,8 @@ class _Disturbance:
     """How a group of sentences is written.
 
     Attributes:
-        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have no final mark; plain.
+        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have no final mark; paragraphs: a
+            paragraph a line; plain.
         width: of wrapped lines.
         letters: lower, upper, or "" if they stay as they are.
         curly: whether quotes and apostrophes are typographic.
@@ -164,7 +170,7 @@ class _Disturbance:
 
     @classmethod
     def drawn(cls, random: np.random.Generator, lower: float) -> _Disturbance:
-        mode = str(random.choice(("wrap", "wrap", "lines", "lines", "chat", "plain")))
+        mode = str(random.choice(_MODES))
         width, share, curly = int(random.integers(35, 100)), random.random(), bool(random.random() < 0.5)
         return cls(mode, width, "lower" if share < lower else "upper" if share > 0.95 else "", curly)
 
