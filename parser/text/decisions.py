@@ -67,7 +67,7 @@ def score(weights, atoms, templates, keys):
         templates: int32[templates, most atoms].
         keys: uint64[templates], workspace.
     """
-    n = 0
+    n = np.int64(0)
     for number in range(len(templates)):
         key = key_of(atoms, templates, number)
         keys[n] = key
@@ -76,7 +76,7 @@ def score(weights, atoms, templates, keys):
     total = np.int64(0)
     distance = np.uint64(0)
     while n > 0:
-        left = 0
+        left = np.int64(0)
         for i in range(n):
             key = keys[i]
             entry = np.int64(weights[(key + distance) & mask])
