@@ -26,7 +26,7 @@ from parser.network_spec import check_type
 from parser.storage import replacing, write_json
 from parser.text.characters import N_CLASSES, POWERS, TextCharacters, characters_of, folded, hash_of
 from parser.text.decisions import BEFORE_NAME, KNOWN, OWN_ABBREVIATION, form_value, with_listed
-from parser.text.kinds import join_abbreviations, joined_places
+from parser.text.kinds import VERSION, join_abbreviations, joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends, line_ends, paragraph_ends
 from parser.text.token_ends import TokenEndModel, find_tokens
@@ -46,6 +46,7 @@ class CharacterTokenizer:
         sentences: where sentences end.
         words: the words of multiword tokens.
         whole: the kinds of text that are never cut; see kinds.py.
+        kinds: the version of their patterns.
         abbreviations: those in the table of forms, for people.
     """
 
@@ -58,10 +59,12 @@ class CharacterTokenizer:
         words: WordSplitter,
         whole: Iterable[str] = (),
         abbreviations: Iterable[str] = (),
+        kinds: int = VERSION,
     ) -> None:
         self.tokens, self.sentences, self.words = tokens, sentences, words
         self.whole = list(whole)
         self.abbreviations = list(abbreviations)
+        self.kinds = kinds
         self._joined: frozenset[str] = frozenset()  # the user's own abbreviations that are not letters alone
 
     def with_abbreviations(self, abbreviations: Mapping[str, bool]) -> CharacterTokenizer:
@@ -70,7 +73,7 @@ class CharacterTokenizer:
         kinds = np.array([BEFORE_NAME if name else OWN_ABBREVIATION for name in abbreviations.values()], np.uint16)
         forms = with_listed(self.tokens.forms, hashes, kinds)
         tokens, sentences = self.tokens._replace(forms=forms), self.sentences._replace(forms=forms)
-        made = CharacterTokenizer(tokens, sentences, self.words, self.whole, self.abbreviations)
+        made = CharacterTokenizer(tokens, sentences, self.words, self.whole, self.abbreviations, self.kinds)
         made._joined = frozenset(folded(short) for short in abbreviations if not short[:-1].isalpha())
         return made
 
@@ -80,7 +83,7 @@ class CharacterTokenizer:
         What is found in a paragraph does not depend on the others.
         """
         characters = characters_of(text, lines=sentences != SentenceEnds.MODEL)
-        joined = joined_places(characters, self.whole)
+        joined = joined_places(characters, self.whole, self.kinds)
         join_abbreviations(characters, self._joined, joined)
         bounds = find_tokens(characters, joined, self.tokens, POWERS)
         if not bounds.shape[1]:
@@ -117,6 +120,7 @@ class CharacterTokenizer:
             "blanks_in_tokens": bool(self.tokens.joins),
             "threshold": self.sentences.threshold,
             "whole": self.whole,
+            "kinds": self.kinds,
             "abbreviations": self.abbreviations,
             "rules": [[rule.kind, rule.part, *rule.words] for rule in numbers],
             "open_rules": [numbers[rule] for rule in rules.open_rules],
@@ -145,6 +149,9 @@ class CharacterTokenizer:
             check_type(settings["threshold"], int, "threshold")
             whole = strings(settings["whole"], "whole")
             abbreviations = strings(settings["abbreviations"], "abbreviations")
+            kinds = settings.get("kinds", 1)  # folders of before do not say
+            if type(kinds) is not int or not 1 <= kinds <= VERSION:
+                raise OptimalStepError(f"its kinds of text are of version {kinds!r}, and this version reads 1 to {VERSION}")
         with errors_named(folder / TENSORS):
             tensors = _tensors(folder / TENSORS)
         with errors_named(folder / SETTINGS):
@@ -152,7 +159,7 @@ class CharacterTokenizer:
         candidates = tensors["tokens.candidates"].astype(np.bool_)
         tokens = TokenEndModel.new(tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"])
         sentences = SentenceEndModel.new(tensors["sentences.weights"], tensors["forms"], settings["threshold"])
-        return cls(tokens, sentences, WordSplitter(rules, tensors["words.weights"]), whole, abbreviations)
+        return cls(tokens, sentences, WordSplitter(rules, tensors["words.weights"]), whole, abbreviations, kinds)
 
 
 def _forms(

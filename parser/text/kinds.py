@@ -7,7 +7,7 @@ UD_English-EWT, which has no other.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -15,44 +15,82 @@ from parser.text.characters import (
     AT,
     COLON,
     COMMA,
+    DIGIT,
     HYPHEN,
+    JOINER,
+    LOWER,
+    MATH,
     N_CLASSES,
     NUMBER_SIGN,
     PARAGRAPH,
     PERIOD,
     SLASH,
     SYMBOL,
+    UPPER,
     TextCharacters,
     folded,
 )
 
+# Increase it when patterns change, and keep those of before for the tokenizers that were trained with them.
+VERSION = 2
+
 _NAME = r"[\w-]+"
 _END = r"(?<![.,;:!?'])"  # a mark at the end belongs to the sentence
-_ADDRESS = rf"(?:[A-Za-z0-9._~:/?#@!$&'*+,;=%-]|\([^\s()]*\))+{_END}"
+_MARKS_OF_ADDRESS = "._~:/?#@!$&*+,;=%-"
+# Letters of scripts that have blanks between words; in others, words may follow an address at once.
+_LETTERS = "A-Za-z0-9\u00c0-\u052f\u0531-\u0587"
+_ADDRESS = rf"(?:[{_LETTERS}{_MARKS_OF_ADDRESS}]|['\u2019](?!s\W*$)|\([^\s()]*\))+(?<![.,;:!?'\u2019])"
+_ADDRESS_BEFORE = rf"(?:[A-Za-z0-9{_MARKS_OF_ADDRESS}']|\([^\s()]*\))+{_END}"
 _EXTENSIONS = (
     "pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|json|xml|ya?ml|html?|css|[jt]sx?|py|java|cpp|php|sql|md|tex|zip|gz|tar|exe|jpe?g|png|"
     "gif|svg|mp[34]"
 )
 _DOMAINS = "com|org|net|edu|gov|mil|info|biz|int|io|eu|uk|us|ie|de|fr|es|pt|br|it|nl|ru|vn|kr|am|jp|cn|in|au|ca"
-_PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
+_PICTURE, _SHADES, _FLAG = (
+    "[\u2190-\u2bff\U0001f000-\U0001faff]",
+    "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]",
+    "[\U0001f1e6-\U0001f1ff]{2}",
+)
+_FILE = rf"{_NAME}(?:\.{_NAME})*\.(?:{_EXTENSIONS})\b"
+_PATH = rf"(?:~|\.{{1,2}})?(?:/[\w.-]+){{2,}}/?{_END}|[A-Za-z]:\\\S+{_END}"
+_UNFINISHED = r"(?:[-+.]?(?:alpha|beta|rc|dev|pre)[.-]?\d*)?(?!\w)"
 
 # In the order of which wins where several match.
 KINDS = {
     "url": rf"(?:https?|ftp)://{_ADDRESS}|www\.{_ADDRESS}",
     "email": rf"[\w.+-]{{1,64}}@{_NAME}(?:\.{_NAME})+",
-    "domain": rf"{_NAME}(?:\.{_NAME})*\.(?:{_DOMAINS})\b(?:/{_ADDRESS})?",
-    "path": rf"(?:~|\.{{1,2}})?(?:/[\w.-]+){{2,}}/?{_END}|[A-Za-z]:\\\S+{_END}",
-    "file": rf"{_NAME}(?:\.{_NAME})*\.(?:{_EXTENSIONS})\b",
+    "domain": rf"{_NAME}(?:\.{_NAME})*\.(?:{_DOMAINS})\b(?::\d+)?(?:/{_ADDRESS})?",
+    "path": rf"{_PATH}|[\w-][\w.-]*/(?:[\w.-]+/)*{_FILE}",
+    "file": _FILE,
     "date": r"\d{4}-\d{2}-\d{2}\b|\d{1,2}/\d{1,2}/\d{2,4}\b",
     "fraction": r"\d+/\d+(?![\d/])",
     "time": r"\d{1,2}:\d{2}(?::\d{2})?(?!\d)",
     "number": r"(?<!\d,)(?:\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d+[.,]\d+)(?![\d.,]*\d)",
+    "version": rf"(?:[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){{2,}}){_UNFINISHED}",
+    "identifier": r"[^\W_]+(?:_[^\W_]+)+",
     "hashtag": r"#\w*[^\W\d_]\w*",
     "mention": r"@\w+",
-    "emoji": rf"[\U0001f1e6-\U0001f1ff]{{2}}|{_PICTURE}(?:[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d{_PICTURE})+",
+    "emoji": rf"(?:{_FLAG}|{_PICTURE}{_SHADES}*(?:\u200d{_PICTURE}{_SHADES}*)*)+",
 }
-# A kind begins after white space, an opening mark, or a character that is no letter, digit or part of an address.
-_PATTERN = re.compile(rf"(?<![\w@/.#&-])(?:{'|'.join(f'(?P<{kind}>{pattern})' for kind, pattern in KINDS.items())})")
+_CHANGED = {
+    "url": rf"(?:https?|ftp)://{_ADDRESS_BEFORE}|www\.{_ADDRESS_BEFORE}",
+    "domain": rf"{_NAME}(?:\.{_NAME})*\.(?:{_DOMAINS})\b(?:/{_ADDRESS_BEFORE})?",
+    "path": _PATH,
+    "emoji": rf"{_FLAG}|{_PICTURE}(?:{_SHADES}|\u200d{_PICTURE})+",
+}
+_KINDS_BEFORE = {name: _CHANGED.get(name, pattern) for name, pattern in KINDS.items() if name not in ("version", "identifier")}
+
+
+def _compiled(kinds: Mapping[str, str], anywhere: Collection[str] = ()) -> re.Pattern[str]:
+    """Return the pattern of kinds, which begin after white space, an opening mark or another character of no word or address.
+
+    Those of ``anywhere`` also begin within a word.
+    """
+    begins = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items() if kind not in anywhere)
+    return re.compile("|".join([rf"(?<![\w@/.#&-])(?:{begins})", *(f"(?P<{kind}>{kinds[kind]})" for kind in anywhere)]))
+
+
+_PATTERNS = {1: _compiled(_KINDS_BEFORE), VERSION: _compiled(KINDS, ["emoji"])}
 
 # Where an abbreviation may begin.
 _WORD_BEGINS = re.compile(r"(?<![\w.])\w")
@@ -61,29 +99,39 @@ _WORD_BEGINS = re.compile(r"(?<![\w.])\w")
 _ENOUGH = 3
 
 
-# Between characters of these classes and others without white space, a kind may be.
+# Between characters of these classes and others without white space, a kind may be. So it may be between a letter and a digit.
 _HINTS = np.zeros(N_CLASSES, np.bool_)
 _HINTS[[PERIOD, COMMA, COLON, SLASH, AT, NUMBER_SIGN, HYPHEN, SYMBOL]] = True
+_HINTS_NOW = _HINTS.copy()
+_HINTS_NOW[[JOINER, MATH]] = True
 
 
-def joined_places(text: TextCharacters, kinds: Iterable[str]) -> np.ndarray:
-    """Return bool[n]: whether a character and the next one are within one stretch of one of the kinds."""
+def joined_places(text: TextCharacters, kinds: Iterable[str], version: int = VERSION) -> np.ndarray:
+    """Return bool[n]: whether a character and the next one are within one stretch of one of the kinds; see find_kinds()."""
     joined = np.zeros(len(text.kinds), np.bool_)
     wanted = frozenset(kinds)
-    for kind, start, end in find_kinds(text):
+    for kind, start, end in find_kinds(text, version):
         if kind in wanted:
             joined[start : end - 1] = True
     return joined
 
 
-def find_kinds(text: TextCharacters) -> Iterator[tuple[str, int, int]]:
-    """Yield the kind of each such stretch of a text, and where it begins and ends; each is within one chunk."""
-    hints = np.flatnonzero(_HINTS[text.kinds[:-1]] & (text.kinds[1:] > PARAGRAPH))
-    for chunk in np.unique(text.chunks[hints]).tolist():
+def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[str, int, int]]:
+    """Yield the kind of each such stretch of a text, and where it begins and ends; each is within one chunk.
+
+    ``version``: of the patterns, that of the tokenizer.
+    """
+    kinds, following = text.kinds[:-1], text.kinds[1:]
+    hints = (_HINTS if version == 1 else _HINTS_NOW)[kinds] & (following > PARAGRAPH)
+    if version > 1:
+        hints |= (following == DIGIT) & ((kinds == LOWER) | (kinds == UPPER))
+    pattern = _PATTERNS[version]
+    for chunk in np.unique(text.chunks[np.flatnonzero(hints)]).tolist():
         start, end = int(text.chunk_starts[chunk]), int(text.chunk_ends[chunk])
         characters = text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
-        for found in _PATTERN.finditer(characters):
-            yield str(found.lastgroup), start + found.start(), start + found.end()
+        for found in pattern.finditer(characters):
+            if found.end() - found.start() > 1:  # else there is nothing to cut, as in a single picture
+                yield str(found.lastgroup), start + found.start(), start + found.end()
 
 
 def join_abbreviations(text: TextCharacters, abbreviations: Collection[str], joined: np.ndarray) -> None:

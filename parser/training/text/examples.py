@@ -34,6 +34,7 @@ from parser.text.decisions import (
     ENDS,
     KNOWN,
     LISTED,
+    OWN_ABBREVIATION,
     form_value,
     packed_forms,
 )
@@ -50,6 +51,9 @@ _RARE_BLANK = 0.001
 # An abbreviation of a list is not used if training has it, without its period and before a blank, oftener than this: a number,
 # and as a share of the tokens. So *in.* and *go.* are not used.
 _FEW, _COMMON = 2, 0.0003
+# If so many tokens of training have an abbreviation neither with its period nor without it, it is treated as a user's own: in
+# that language it is no word, and nothing was learned about it.
+_MUCH = 50_000
 
 
 def form_tables(
@@ -76,8 +80,15 @@ def form_tables(
     seen = frozenset(forms.tolist())
     alone = np.bincount(inverse[rows[GAP] > 1], minlength=len(forms))
     common = frozenset(forms[alone > max(_FEW, _COMMON * len(ends))].tolist())
+
+    def is_new(short: str) -> bool:
+        return len(ends) >= _MUCH and hash_of(short) not in seen and hash_of(short[:-1]) not in seen
+
     used = {short: before for short, before in abbreviations.items() if hash_of(short[:-1]) not in common}
-    listed = {hash_of(short): (BEFORE_NAME if before else ABBREVIATION) << LISTED for short, before in used.items()}
+    listed = {
+        hash_of(short): (BEFORE_NAME if before else OWN_ABBREVIATION if is_new(short) else ABBREVIATION) << LISTED
+        for short, before in used.items()
+    }
     own = np.array([listed.get(form, 0) for form in forms.tolist()], np.uint16)
     new = [form for form in listed if form not in seen]
     all_forms = np.concatenate([forms, np.array(new, np.uint64)])
