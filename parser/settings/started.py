@@ -23,6 +23,8 @@ from omegaconf import OmegaConf
 
 from oracles.errors import OptimalStepError
 from parser.data.attributes import ATTRIBUTES, TREEBANK
+from parser.data.tasks import TASKS
+from parser.data.tasks.task import Task
 from parser.model.loading import load
 from parser.model.model import NetworkModel
 from parser.model.packs import named_folder
@@ -38,13 +40,8 @@ _MANIFEST = "run.json"
 # The recipe, in the first paragraph of a card.
 _RECIPE = re.compile(r"^Trained by optimal-step on .*\brecipe=(\w+)", re.MULTILINE)
 
-# Groups of the encoder that a model may lack, and their settings that belong to training.
-_ENCODER_GROUPS: dict[str, dict[str, Any]] = {
-    "characters": {},
-    "tagger": {"weights": {}},  # of each column that is predicted
-    "heads": {"weight": 1.0},
-    "lemmas": {"epochs": 8},
-}
+# Groups of the encoder that a model may lack, and the tasks that they are for.
+_ENCODER_GROUPS: dict[str, type[Task] | None] = {"characters": None, **{kind.name: kind for kind in TASKS}}
 
 
 @dataclass(frozen=True)
@@ -264,19 +261,20 @@ def _tables(model: NetworkModel, made: Any) -> Iterator[_Table]:
 def _encoder(model: NetworkModel, spec: BiLSTMSpec, made: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield the sizes of an encoder, and which of its groups there are."""
     for name, value in vars(spec).items():
-        key, group = f"encoder.{name}", _ENCODER_GROUPS.get(name)
-        if group is None:
+        key, kind = f"encoder.{name}", _ENCODER_GROUPS.get(name)
+        task = None if kind is None else model.vocabularies.task(kind)
+        columns, fixed = () if task is None else task.columns, kind is None or kind.in_passes
+        if name not in _ENCODER_GROUPS or isinstance(value, int | float):
             yield key, value, "dropout" not in name
         elif value is None:
-            if name != "lemmas":  # they may be new to the model
+            if fixed:  # else it may be new to the model
                 yield key, None, True
         elif made[name] is None:
-            weights = {"weights": dict.fromkeys(model.vocabularies.tags, 1.0)} if "weights" in group else {}
-            yield key, asdict(value) | group | weights, name != "lemmas"
+            yield key, asdict(value) | ({} if kind is None else kind.learned_with(columns)), fixed
         else:
             yield from ((f"{key}.{one}", size, one != "dropout") for one, size in asdict(value).items())
-            for column in model.vocabularies.tags if name == "tagger" else ():
-                if column not in made.tagger.weights:
+            for column in columns:
+                if column not in made[name].weights:
                     yield f"{key}.weights.{column}", 1.0, True
 
 

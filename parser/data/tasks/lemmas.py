@@ -48,6 +48,10 @@ class LemmaTask(Task):
     def weights(cls, settings: Any) -> dict[str, float]:
         return {}
 
+    @classmethod
+    def learned_with(cls, columns: Iterable[str]) -> dict[str, Any]:
+        return {"epochs": 8}
+
     def is_taught(self, sentences: Iterable[AttributeColumns]) -> bool:
         return any(lemma != EMPTY for sentence in sentences for lemma in sentence.lemmas)
 

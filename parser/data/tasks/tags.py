@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from oracles.errors import OptimalStepError
@@ -54,6 +54,10 @@ class TagTask(Task):
     def weights(cls, settings: Any) -> dict[str, float]:
         """Return the weights by column."""
         return {} if settings is None else dict(settings.weights)
+
+    @classmethod
+    def learned_with(cls, columns: Iterable[str]) -> dict[str, Any]:
+        return {"weights": dict.fromkeys(columns, 1.0)}
 
     def layer(self, spec: ClassifierSpec) -> int:
         return _known(spec).layer

@@ -94,6 +94,14 @@ class Task(ABC):
         """
         return {} if settings is None else {cls.name: settings.weight}
 
+    @classmethod
+    def learned_with(cls, columns: Iterable[str]) -> dict[str, Any]:
+        """Return the settings ``encoder.NAME.KEY`` that a model does not store, for further training that does not say them.
+
+        ``columns``: the names of the model's columns of this task.
+        """
+        return {"weight": 1.0}
+
     @property
     def columns(self) -> Mapping[str, Vocabulary]:
         """By name, the values of each column that it chooses among, in the order of gold(); scores do without reserved ones."""
