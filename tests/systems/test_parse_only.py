@@ -48,6 +48,7 @@ NEED_MORE = {
     "parser.kernels.torch_products",
     "parser.library.noun_chunks",
     "parser.library.spacy_component",
+    "parser.model.trained_model",
     "parser.serving.app",
 }
 
