@@ -16,6 +16,7 @@ from oracles.errors import OptimalStepError
 from parser import Parser
 from parser.beam_settings import BeamError
 from parser.data.tag_sets import TagSets
+from parser.data.tasks.tags import TagTask
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parse_options import NoTagsError
 from parser.model_folder import ModelError
@@ -143,7 +144,8 @@ def test_tags_and_lemmas_are_set_where_they_are_asked_for(tmp_path, column, use,
 
 def test_filled_tags_fit_those_of_earlier_components_and_overwritten_ones_do_not(tmp_path):
     model = random_lemma_model()
-    model.vocabularies._tag_sets = TagSets(["upos", "feats"], [(0, 0), (1, 1), (1, 2)])
+    tagger = model.vocabularies.task(TagTask)
+    tagger.sets = TagSets(["upos", "feats"], [(0, 0), (1, 1), (1, 2)])
     model.save(tmp_path / "model")
     for use, given, expected in (("fill", "X", {""}), ("overwrite", "X", None)):
         nlp = pipeline(tmp_path, tags=use)
