@@ -167,7 +167,7 @@ class FrozenModel(NetworkModel):
     """A network for parsing, with its weights as arrays.
 
     Attributes:
-        tensors: those of the folder that it was read from; empty if it was made from a trained model.
+        tensors: the tensors of the folder that it was read from; empty if it was made from a trained model.
     """
 
     tensors: dict[str, np.ndarray] = field(default_factory=dict, kw_only=True)
@@ -208,7 +208,7 @@ class FrozenModel(NetworkModel):
         return FrozenBiaffineScorer(under(f"{TOKENS}heads.", self.tensors)) if self.predicts_heads else None
 
     def _with_arcs(self, weights: ClassifierWeights) -> ClassifierWeights:
-        """Return weights to whose scores those of arcs are added, if the features have both ends of an arc."""
+        """Return the weights; if the features have both ends of an arc, they also add the scores of arcs."""
         ends = [Slot(position, TOKEN) for position in self.system.arc_positions]
         if not ends or not set(ends) <= set(self.slots) or self.head_scorer is None:
             return weights

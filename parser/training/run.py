@@ -10,7 +10,7 @@ train(plan, folder)
     metrics             Run.metrics()
     calibration         Evaluation.set_beam_and_calibrate()
     folder              the model is saved
-    text splitting      a tokenizer and a segmenter; with start=, those of the model are copied instead
+    text splitting      a tokenizer and a segmenter; with start=, the model's own are copied instead
     check               what was saved is loaded
 
 For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws batches, the objective

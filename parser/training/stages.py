@@ -35,7 +35,7 @@ class Stage(NamedTuple):
     """A stage of a run.
 
     Attributes:
-        name: in the log of --verbose.
+        name: for the log, at its level debug.
         do: does it; returns entries of metrics.json.
     """
 
