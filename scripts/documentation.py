@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
-from typing import Any
+from typing import Any, cast
 
 import oracles
 from oracles.errors import OptimalStepError
@@ -37,6 +37,7 @@ from parser.commands.command_line import run
 from parser.commands.settings_help import groups, sections
 from parser.decoding.search import SearchWish, searches
 from parser.drawing import as_svg, read_trees
+from parser.model.parser_model import ParserModel
 from parser.storage import replacing
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -286,10 +287,11 @@ def search_table() -> str:
 def _searched(model: _DescribedModel, wish: SearchWish) -> str:
     """Return how a model is parsed in a cell of the table of searches."""
     try:
-        searches(model, wish)
+        searches(cast(ParserModel, model), wish)
     except OptimalStepError:
         return "\u2013"
-    (first, *_) = searches(model, replace(wish, beam=replace(wish.beam, rerank=False)))  # it finds the trees to rerank
+    unranked = replace(wish, beam=replace(wish.beam, rerank=False))  # this search finds the trees to rerank
+    first = searches(cast(ParserModel, model), unranked)[0]
     return "in batches" if ".batched." in first.parser else "compiled"
 
 

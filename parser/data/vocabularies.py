@@ -133,7 +133,7 @@ class Vocabularies:
 
     @property
     def predicted(self) -> list[str]:
-        """The names of what the tasks predict of words: keys of PREDICTED, tags and the lemma, and those of further tasks."""
+        """The names of what the tasks predict of words: of tags and the lemma, keys of PREDICTED; of others, their own."""
         return [name for task in self.tasks for name in task.predicted]
 
     def for_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from oracles.errors import OptimalStepError
 from parser import transitions
@@ -83,26 +83,6 @@ class SearchWish:
             yield Ability.RECORDS
 
 
-class Described(Protocol):
-    """What decides which parsers fit: a model, or the description of one."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of model."""
-
-    @property
-    def system(self) -> TransitionSystem:
-        """Its transition system."""
-
-    @property
-    def contextual(self) -> bool:
-        """Whether an encoder reads the sentences."""
-
-    @property
-    def predicts_heads(self) -> bool:
-        """Whether the encoder predicts the head of each word."""
-
-
 @dataclass(frozen=True)
 class Search:
     """A parser, and what it can do.
@@ -121,9 +101,9 @@ class Search:
     can: Set[Ability]
     make: Callable[[Any, Any, SearchWish], Any]
     systems: Callable[[TransitionSystem], bool] | None = None
-    only: Mapping[Ability, Callable[[Described], bool]] = field(default_factory=dict)
+    only: Mapping[Ability, Callable[[ParserModel], bool]] = field(default_factory=dict)
 
-    def fits(self, model: Described, need: Ability) -> bool:
+    def fits(self, model: ParserModel, need: Ability) -> bool:
         """Return whether the parser has an ability with a model."""
         if need is Ability.PARSE:
             return self.kind == model.kind and (self.systems is None or self.systems(model.system))
@@ -135,7 +115,7 @@ class Search:
         return self.make(getattr(import_module(module), name), model, wish)
 
 
-def searches(model: Described, wish: SearchWish) -> list[Search]:
+def searches(model: ParserModel, wish: SearchWish) -> list[Search]:
     """Return the parsers that do what is wanted, the fastest first.
 
     Raises:
@@ -170,7 +150,7 @@ def parse(model: ParserModel, sentences: Sequence[AttributeColumns], *, single_r
     return search_for(model, SearchWish(threads=threads)).parse(model.vocabularies.encode(sentences), single_root=single_root)
 
 
-def _refusal(model: Described, need: Ability, wish: SearchWish) -> OptimalStepError:
+def _refusal(model: ParserModel, need: Ability, wish: SearchWish) -> OptimalStepError:
     """Return the error that says which ability is missing, and what to do."""
     kind, system = model.kind, model.system.name
     match need:

@@ -98,7 +98,7 @@ class NetworkModel:
 
     @property
     def n_outputs(self) -> int:
-        """The number of outputs: those of the transitions, and the one for choices, if any."""
+        """The number of outputs: one for each transition, and another where the model scores choices of a lattice."""
         return self.system.n_outputs + (self.lookahead is not None)
 
     @property

@@ -31,7 +31,7 @@ from parser.text.characters import (
     folded,
 )
 
-# Increase it when patterns change, and keep those of before for the tokenizers that were trained with them.
+# Increase it when patterns change. Tokenizers keep the patterns that they were trained with.
 VERSION = 2
 
 _NAME = r"[\w-]+"
@@ -99,7 +99,8 @@ _WORD_BEGINS = re.compile(r"(?<![\w.])\w")
 _ENOUGH = 3
 
 
-# Between characters of these classes and others without white space, a kind may be. So it may be between a letter and a digit.
+# A kind may be where a character of these classes is followed by another without white space; in version 2, also where a digit
+# follows a letter.
 _HINTS = np.zeros(N_CLASSES, np.bool_)
 _HINTS[[PERIOD, COMMA, COLON, SLASH, AT, NUMBER_SIGN, HYPHEN, SYMBOL]] = True
 _HINTS_NOW = _HINTS.copy()

@@ -1,7 +1,7 @@
 """What a run does, stage by stage: it trains, changes the model or its folder once more, and tells what it measured.
 
-The order matters: tasks such as lemmas are learned for the arithmetic that parsing will use, the scores are those of the last
-pass as both have left them, and a model's folder is checked when all is in it.
+The order matters: tasks such as lemmas are learned for the arithmetic that parsing will use, both change the scores of the
+last pass, and a model's folder is checked when all is in it.
 """
 
 from __future__ import annotations

@@ -345,7 +345,7 @@ PIECES = st.lists(st.sampled_from([*"ab .!?\n\r\t\f\u2028\ufeff\0\u0301", "\r\n"
 
 @given(PIECES.map("".join), st.integers(1, 20), st.integers(1, 20), st.sampled_from(SentenceEnds))
 @example("\n\r\na. b\n", 1, 2, SentenceEnds.MODEL)  # a CR is read, its LF not yet
-@example("a\n\f\ufeff\n", 1, 4, SentenceEnds.MODEL)  # two paragraph ends, the first of which is read first
+@example("a\n\f\ufeff\n", 1, 4, SentenceEnds.MODEL)  # the first of two paragraph ends is read first
 def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest, sentences):
     """Where it is cut does not depend on how it is read."""
     found = []

@@ -91,7 +91,7 @@ class LemmaTask(Task):
 
 
 def _extended(known: Lemmas | None, source: TaskSource) -> LemmaTask | None:
-    """Return the task with the known lemmas and those of the sentences; None if there are none, or none are wanted."""
+    """Return the task with the known lemmas and those of the sentences; None without lemmas, or where none are wanted."""
     if LemmaTask.name not in source.wanted.task_epochs:
         return None
     tags = _tags(source.tasks)

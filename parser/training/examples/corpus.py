@@ -344,9 +344,9 @@ def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list
 
 
 def _tasks(source: TaskSource, before: Vocabularies | None = None) -> list[Task]:
-    """Return the tasks of an encoder; of one that is trained further, those of ``before``, extended by new values.
+    """Return the tasks of an encoder; in further training, the model's own (``before``), extended by new values.
 
-    What is learned after the parser may be new to a model.
+    Tasks that are learned after the parser may be new to a model.
     """
     tasks: list[Task] = []
     for kind in TASKS if source.wanted.spec.encoder is not None else ():
