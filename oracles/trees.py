@@ -110,12 +110,12 @@ def integers(values: Sequence[int], what: str) -> np.ndarray:
         OptimalStepError: it is no sequence of such integers; names ``what``.
     """
     try:
-        found = np.asarray(values, dtype=np.int32)
+        array = np.asarray(values, dtype=np.int32)
     except (TypeError, ValueError, OverflowError) as error:
         raise OptimalStepError(f"{what} must be a sequence of integers of 32 bits ({error})") from error
-    if found.ndim != 1:
-        raise OptimalStepError(f"{what} must be a sequence of integers, in one dimension rather than {found.ndim}")
-    return found
+    if array.ndim != 1:
+        raise OptimalStepError(f"{what} must be a sequence of integers, in one dimension rather than {array.ndim}")
+    return array
 
 
 def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:

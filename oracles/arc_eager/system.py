@@ -56,14 +56,14 @@ class ArcEagerOracle(Oracle):
 
 
 @array_kernel()
-def fill_applicable(made, stack, k, front, n, single_root, nonmonotonic, scores):
+def fill_applicable(made_heads, stack, k, front, n, single_root, nonmonotonic, scores):
     """Set the scores (int16[N_TRANSITIONS]) of applicable transitions to 0, all others to NOT_APPLICABLE."""
     scores[:] = NOT_APPLICABLE
     buffered = front <= n
     if buffered:
         scores[SHIFT] = scores[RIGHT] = 0
     if k > 0:
-        linked = made[stack[k]] != NO_NODE
+        linked = made_heads[stack[k]] != NO_NODE
         if buffered and (nonmonotonic or not linked):
             scores[LEFT] = 0
         if not (single_root and k == 1 and buffered):
