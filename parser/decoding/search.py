@@ -1,4 +1,4 @@
-"""Which parser is it, and can it? A table of the parsers of sentences, and the first of them that does what is wanted.
+"""The table of the parsers of sentences, from which the first parser that does what is wanted is chosen.
 
 Each row of ``SEARCHES`` says what a parser can do; faster ones stand first. A parser is imported only when it is chosen: each
 module with compiled loops makes commands start later. docs/oracles_and_systems.md prints the table by system.
@@ -109,7 +109,7 @@ class Search:
             return self.kind == model.kind and (self.systems is None or self.systems(model.system))
         return need in self.can and (need not in self.only or self.only[need](model))
 
-    def made(self, model: ParserModel, wish: SearchWish) -> Any:
+    def parser_for(self, model: ParserModel, wish: SearchWish) -> Any:
         """Return the parser."""
         module, _, name = f"parser.decoding.{self.parser}".rpartition(".")
         return self.make(getattr(import_module(module), name), model, wish)
@@ -121,13 +121,13 @@ def searches(model: ParserModel, wish: SearchWish) -> list[Search]:
     Raises:
         BeamError, GivenArcsError, OptimalStepError: none does; the message names the ability that is missing.
     """
-    found: Sequence[Search] = SEARCHES
+    candidates: Sequence[Search] = SEARCHES
     for need in wish.needs():
-        fitting = [one for one in found if one.fits(model, need)]
+        fitting = [search for search in candidates if search.fits(model, need)]
         if not fitting:
             raise _refusal(model, need, wish)
-        found = fitting
-    return list(found)
+        candidates = fitting
+    return list(candidates)
 
 
 def search_for(model: ParserModel, wish: SearchWish | None = None) -> SentenceParser:
@@ -141,7 +141,7 @@ def search_for(model: ParserModel, wish: SearchWish | None = None) -> SentencePa
     """
     wish = SearchWish() if wish is None else wish
     (first, *_) = searches(model, wish)
-    parser: SentenceParser = first.made(model.frozen(), wish)
+    parser: SentenceParser = first.parser_for(model.frozen(), wish)
     return parser
 
 

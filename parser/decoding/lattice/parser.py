@@ -146,7 +146,7 @@ def parse_lattice_file(
     Args:
         source: the input, CoNLL-UL.
         target: the output, CoNLL-U.
-        name: what errors call the input.
+        name: the name of the input in errors.
         threads: how many spans of lattices are parsed at the same time.
         report: called with the error of each sentence that is left out.
         progress: called with the counts of what has been written, after each batch.
