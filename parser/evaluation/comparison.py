@@ -86,10 +86,10 @@ class Comparison:
 
     def confusion(self) -> Counter[tuple[str, str]]:
         """Count the pairs of a gold relation and the system's relation, whether or not the head is right."""
-        found: Counter[tuple[str, str]] = Counter()
+        pairs: Counter[tuple[str, str]] = Counter()
         for g, s in enumerate(self.aligned.tolist()):
-            found[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
-        return found
+            pairs[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
+        return pairs
 
     def sentence_sizes(self) -> np.ndarray:
         """Return int64[sentences], the number of words of each gold sentence."""
