@@ -29,7 +29,7 @@ from oracles.trees import Trees, integers
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
 N_TRANSITIONS = 3
 
-# What step_scores() returns. arc_standard: the scores of shift, reduce_left, reduce_right, None where not applicable. Other
+# The result of step_scores(). arc_standard: the scores of shift, reduce_left, reduce_right, None where not applicable. Other
 # systems: {transition: score} of the applicable transitions.
 TransitionScores = tuple[int | None, int | None, int | None] | dict[str, int]
 

@@ -21,7 +21,7 @@ Each NumPy function is a kernel too. To assign a slice to another takes two seco
 their lengths; a loop over the elements takes none.
 
 The oracles do not depend on the parser, so they do not use parser/kernels, which has all other code about the internals of
-numba. This module has what must happen before numba is imported, and what concerns all kernels.
+numba. This module has the steps before numba is imported, and the code that concerns all kernels.
 """
 
 from __future__ import annotations

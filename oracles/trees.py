@@ -174,8 +174,8 @@ def topmost_nodes(heads):
 def _is_part_of_projective(heads):
     """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree; linear.
 
-    They are if no two cross, and none covers an ancestor of its head: what an edge covers descends from its head. If none
-    cross, an edge that covers an ancestor of its head covers the topmost one, too.
+    They are if no two cross, and none covers an ancestor of its head: all nodes that an edge covers descend from its head. If
+    none cross, an edge that covers an ancestor of its head also covers the topmost one.
     """
     topmost = topmost_nodes(heads)
     last = np.zeros(len(heads), np.int32)

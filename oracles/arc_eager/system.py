@@ -1,4 +1,4 @@
-"""Arc-eager parsing (Nivre 2003), and what its oracles have in common.
+"""Arc-eager parsing (Nivre 2003), and the base class of its oracles.
 
 A computation leads from the stack [0] and the buffer 1..n to the stack [0] and an empty buffer, in 2n transitions. An element
 of the stack is *linked* if it has a head, which is then the element below it. The transitions, in order, with b = first token

@@ -28,7 +28,7 @@ LONGEST_SENTENCE = 2**25
 
 # Large chunks are faster, because equal words are computed once; but the last chunks should be small, so that several threads
 # end together. If the size of the rest is known, a chunk is a thread's share of it. Else chunks begin small, and grow to this
-# part of what has been read.
+# part of the bytes read so far.
 _PART_OF_READ = 8
 # For several threads, the smallest chunks are smaller than the largest by this factor.
 _SMALLEST = 4
@@ -48,7 +48,6 @@ class Chunk:
     """Some bytes of a file: whole sentences, and the lines between them.
 
     Attributes:
-        content: the bytes.
         first: whether the file begins with them.
     """
 
@@ -215,7 +214,7 @@ class TreeWriter:
 
 @kernel()
 def _find_words(text, begin, tabs, places, offsets):
-    """Fill in ``places`` and ``offsets``; return the numbers (words, sentences, lines); words = -1 if something is uncommon.
+    """Fill in ``places`` and ``offsets``; return the numbers of words (-1 if something is uncommon), sentences and lines.
 
     ``tabs`` is workspace, int64[N_COLUMNS]. The checks are those of formats.split_columns and checks.sort_rows.
     """

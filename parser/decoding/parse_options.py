@@ -1,6 +1,6 @@
 """How to parse: the options of the commands, of the library and of the server, each declared once.
 
-Each field names the commands that have its flag, its help text, the kinds of input it applies to, and what it needs of a model.
+Each field names the commands that have its flag, its help text, the kinds of input it applies to, and its needs of a model.
 The options of argparse are built from these fields (commands/parsing_options.py). ``ParseOptions`` refuses options that exclude
 each other; refuse() refuses options that a model cannot follow. predictor.py applies the options; files/file_parsing.py
 applies those that concern only files.
@@ -25,7 +25,7 @@ from parser.model.parser_model import ParserModel
 
 
 class OnError(StrEnum):
-    """What to do with a sentence that is not valid CoNLL-U."""
+    """How to treat a sentence that is not valid CoNLL-U."""
 
     STOP = "stop"  # with an error; nothing after the sentence is parsed
     SKIP = "skip"  # leave the sentence out
@@ -33,7 +33,7 @@ class OnError(StrEnum):
 
 
 class TagUse(StrEnum):
-    """What to write into the columns LEMMA, UPOS, XPOS and FEATS."""
+    """How to fill the columns LEMMA, UPOS, XPOS and FEATS."""
 
     KEEP = "keep"  # copy the input's
     FILL = "fill"  # fill a column that is _ in all words of a sentence; elsewhere a _ in FEATS means no features
@@ -274,7 +274,7 @@ class ParseOptions:
 
     @property
     def arithmetic(self) -> bool | None:
-        """Whether encoders multiply in 8 bits; None: what the model's folder says."""
+        """Whether encoders multiply in 8 bits; None: as the model's folder says."""
         return True if self.int8 else False if self.float32 else None
 
     def search(self, model: ParserModel) -> Beam:

@@ -32,7 +32,7 @@ GREEDY = Beam(1)
 
 
 class Ability(Enum):
-    """What a parser can do."""
+    """An ability of a parser."""
 
     PARSE = "parses with the model"
     GREEDY = "takes the best step"
@@ -47,7 +47,7 @@ class Ability(Enum):
 
 @dataclass(frozen=True)
 class SearchWish:
-    """What a parser must do.
+    """The requirements on a parser.
 
     Attributes:
         beam: how to search; a beam of one item is greedy parsing.
@@ -85,7 +85,7 @@ class SearchWish:
 
 @dataclass(frozen=True)
 class Search:
-    """A parser, and what it can do.
+    """A parser and its abilities.
 
     Attributes:
         parser: its class, below parser.decoding.
@@ -151,7 +151,7 @@ def parse(model: ParserModel, sentences: Sequence[AttributeColumns], *, single_r
 
 
 def _refusal(model: ParserModel, need: Ability, wish: SearchWish) -> OptimalStepError:
-    """Return the error that says which ability is missing, and what to do."""
+    """Return the error that names the missing ability and the fix."""
     kind, system = model.kind, model.system.name
     match need:
         case Ability.RERANKS:

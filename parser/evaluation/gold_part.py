@@ -38,7 +38,6 @@ class GoldPart:
     """Encoded sentences and their gold edges, one entry per word.
 
     Attributes:
-        sentences: the encoded sentences.
         heads: int32[words]; a word with UNKNOWN_HEAD does not count.
         relations: int64[words]; relations that the parser does not know are numbered after its own.
         universal: int64[relations], the number of each relation's universal relation.

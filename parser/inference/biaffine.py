@@ -23,7 +23,8 @@ class _Tokens(NamedTuple):
 
     Attributes:
         arc_dependent, arc_head: float32[tokens, size], whose products, plus ``arc_bias`` of the head, are the scores of heads.
-        arc_bias, log_sums: float32[tokens]; the latter are the logarithms of the summed exponentials of all heads' scores.
+        arc_bias: float32[tokens].
+        log_sums: float32[tokens], the logarithms of the summed exponentials of all heads' scores.
         relation_dependent, relation_head: float32[tokens, relation size].
     """
 
@@ -123,7 +124,7 @@ def _log_sums(offsets, dependents, heads, bias, log_sums):
 
 @kernel(fastmath={"contract", "reassoc"})
 def _score_arcs(words, heads, tokens, products, first, relation_bias, scores):
-    """Fill in ``scores``, float32[arcs, relations]; ``tokens``: a _Tokens; ``products``: of the words from ``first`` on."""
+    """Fill in ``scores`` (float32[arcs, relations]) from a _Tokens and the ``products`` of the words from ``first`` on."""
     arc_dependent, arc_head, arc_bias, log_sums, _, relation_head = tokens
     size = relation_head.shape[1]
     for a in range(len(words)):

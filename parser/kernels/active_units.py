@@ -70,7 +70,7 @@ def activate(x, activation):
 
 @kernel()
 def activate_units(hidden, activation, active):
-    """Apply the activation to ``hidden``; fill in ``active``, the units that are not zero; return how many."""
+    """Apply the activation to ``hidden``, and fill in ``active``, the units that are not zero; return how many."""
     count = 0
     for h in range(len(hidden)):
         hidden[h] = activate(hidden[h], activation)

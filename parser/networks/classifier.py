@@ -270,7 +270,7 @@ def check_device(name: str) -> None:
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
-    """Return a faster precomputed_scorer(), whose scores depend in their last digits on what is scored together.
+    """Return a faster precomputed_scorer(), whose last digits depend on the configurations scored together.
 
     Args:
         sentences: the sentences of the features; only values that occur there can be scored.

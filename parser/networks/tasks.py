@@ -6,7 +6,7 @@ word while sentences are encoded, has losses that are learned in the passes, or 
 *Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
 values is a softmax over the products of the token's vector with a vector for each value. The layers above read the expected
 vector of the tag, under this distribution, from a second table. If values are sets, as in feats, the vectors of both tables
-include the sum of vectors of the elements: what is learned of ``Case=Nom`` serves every value that contains it.
+include the sum of vectors of the elements: knowledge about ``Case=Nom`` serves every value that contains it.
 
 *Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py). The hidden layer is the sum of the vectors
 of the form's affixes and trigrams, and of the expected vectors of its tags. A rule's vector includes the sum of the vectors of

@@ -74,7 +74,6 @@ class NextItems:
     """The items after a step.
 
     Attributes:
-        items: the items.
         parents: int64[items], the item that each was made from.
         columns: int32[items], the transition that made it; NO_NODE: the item was final and is unchanged.
     """

@@ -81,7 +81,6 @@ class FileCounts:
     Attributes:
         lines: lines of any kind.
         sentences: sentences with at least one word.
-        words: words.
         unknown: by attribute, the number of words with a value, or in FEATS a feature, that training never saw.
         refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
         not_utf8: the number of the first line that is not UTF-8; None: there is none.
@@ -166,7 +165,7 @@ def parse_file(
         name: the name of the input in errors.
         threads: how many chunks are parsed at the same time; the output is the same for any number.
         report: called with the error of each refused sentence, unless the first error stops the program.
-        progress: called with the counts of what has been written, after each chunk.
+        progress: called after each chunk with the counts of everything written so far.
 
     Raises:
         ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.

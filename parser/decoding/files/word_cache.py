@@ -101,9 +101,6 @@ class WordCache:
 class _ColumnValues:
     """The values of the attributes that are read from one column.
 
-    Args:
-        name: the column's.
-
     Attributes:
         place: the index of the column in an entry.
         rows: int64[rows], the rows of these attributes in ``WordCache._values``.

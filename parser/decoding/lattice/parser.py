@@ -149,7 +149,7 @@ def parse_lattice_file(
         name: the name of the input in errors.
         threads: how many spans of lattices are parsed at the same time.
         report: called with the error of each sentence that is left out.
-        progress: called with the counts of what has been written, after each batch.
+        progress: called after each batch with the counts of everything written so far.
 
     Raises:
         BeamError: the model or the beam does not support lattices, or the beam cannot yield ``k_best`` parses.
