@@ -60,7 +60,7 @@ def weight(edges, head, child):
 
 @array_kernel()
 def edges_of(heads, levels, table, new):
-    """Return what ``weight`` reads for a sentence: its gold heads, or, if there are levels, its table of weights.
+    """Return the edges of a sentence for weight(): its gold heads, or, if there are levels, its table of weights.
 
     Args:
         heads: int32[n + 1], heads[0] = -1.

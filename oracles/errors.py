@@ -34,8 +34,6 @@ def nearest(given: str, known: Iterable[str], elsewhere: Mapping[str, str] = Map
     Case, dashes and underscores do not matter.
 
     Args:
-        given: an unknown name.
-        known: the names.
         elsewhere: further words for some of them, such as ``{"hungarian": "hu"}``; words for other names do not count.
     """
     names = [str(name) for name in known]

@@ -29,7 +29,7 @@ from oracles.trees import Trees, integers
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
 N_TRANSITIONS = 3
 
-# What step_scores() returns. arc_standard: the scores of shift, reduce_left, reduce_right, None where not applicable. Other
+# The result of step_scores(). arc_standard: the scores of shift, reduce_left, reduce_right, None where not applicable. Other
 # systems: {transition: score} of the applicable transitions.
 TransitionScores = tuple[int | None, int | None, int | None] | dict[str, int]
 
@@ -154,7 +154,6 @@ class BoundOracle(ABC):
     """An oracle after all computations that depend only on the gold trees.
 
     Attributes:
-        trees: the gold trees.
         gold_weight: a gold edge's weight in scores, over 1 with ``ties`` (edge_weights.py): ``score // gold_weight`` gold
             edges can be made if the transition is taken, its own included.
     """
@@ -210,9 +209,9 @@ class Oracle(ABC):
         if strategy is None:
             strategy = self.strategies[0]
         if strategy not in self.strategies:
-            known = ", ".join(self.strategies)
+            strategies = ", ".join(self.strategies)
             near = did_you_mean(str(strategy), self.strategies)
-            raise OptimalStepError(f"oracle {self.name} has no strategy {str(strategy)!r}{near}; it knows: {known}")
+            raise OptimalStepError(f"oracle {self.name} has no strategy {str(strategy)!r}{near}; it knows: {strategies}")
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:
@@ -240,7 +239,7 @@ class Oracle(ABC):
         return self._bind(trees)
 
     def bind_lossless(self, trees: Trees) -> BoundLossless | None:
-        """Return what finds the lossless transitions faster than scores do; None: this oracle knows no faster way."""
+        """Return an oracle that finds lossless transitions faster than scores do; None: this oracle knows no faster way."""
         return None
 
     @abstractmethod

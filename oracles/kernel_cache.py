@@ -21,7 +21,7 @@ Each NumPy function is a kernel too. To assign a slice to another takes two seco
 their lengths; a loop over the elements takes none.
 
 The oracles do not depend on the parser, so they do not use parser/kernels, which has all other code about the internals of
-numba. This module has what must happen before numba is imported, and what concerns all kernels.
+numba. This module has the steps before numba is imported, and the code that concerns all kernels.
 """
 
 from __future__ import annotations
@@ -98,19 +98,19 @@ def _mended_classes() -> tuple[Any, Any]:
     class File(IndexDataCacheFile):
         def _load_index(self) -> dict[Any, str]:
             try:
-                found = super()._load_index()
+                index = super()._load_index()
             except Exception as error:
                 log.debug("%s is damaged", self._index_path, exc_info=error)
                 return {}
-            names = found.values() if isinstance(found, dict) else [None]
-            return found if all(isinstance(name, str) and os.path.basename(name) == name for name in names) else {}
+            names = index.values() if isinstance(index, dict) else [None]
+            return index if all(isinstance(name, str) and os.path.basename(name) == name for name in names) else {}
 
     class Kernel(FunctionCache):
         def _load_overload(self, signature: Any, context: Any) -> Any:
             try:
-                found = super()._load_overload(signature, context)
-                if found is None or (found.fndesc.modname, found.fndesc.qualname) == _names_of(self._py_func):
-                    return found
+                overload = super()._load_overload(signature, context)
+                if overload is None or (overload.fndesc.modname, overload.fndesc.qualname) == _names_of(self._py_func):
+                    return overload
             except Exception as error:
                 log.debug("a file of %s is damaged", self._name, exc_info=error)
             return None
@@ -194,14 +194,14 @@ def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
         folders = source.parent if source.stem == "__init__" else source.with_suffix("")
         names[".".join(folders.relative_to(package.parent).parts)] = source
     texts = {name: source.read_text(encoding="utf-8") for name, source in names.items()}
-    found: set[str] = set()
+    modules: set[str] = set()
     waiting = [name for name, text in texts.items() if _OF_KERNELS.search(text)]
     while waiting:
-        if (name := waiting.pop()) not in found:
-            found.add(name)
+        if (name := waiting.pop()) not in modules:
+            modules.add(name)
             for module, imported in _IMPORT.findall(texts[name]):
-                waiting += {module, *(f"{module}.{one}" for one in _WORD.findall(imported))} & names.keys()
-    return {names[name] for name in found}
+                waiting += {module, *(f"{module}.{word}" for word in _WORD.findall(imported))} & names.keys()
+    return {names[name] for name in modules}
 
 
 def is_private(folder: Path) -> bool:
@@ -213,11 +213,11 @@ def is_private(folder: Path) -> bool:
         return False
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        own = folder.lstat()
+        status = folder.lstat()
         above = [parent.stat() for parent in folder.resolve(strict=True).parents]
     except OSError:
         return False
-    if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid() or own.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return False
     # In a sticky folder, such as /tmp, only the owner of a file can rename it.
     open_to_others = (s.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not s.st_mode & stat.S_ISVTX for s in above)

@@ -61,8 +61,8 @@ def register(oracle: type[Oracle]) -> None:
     Raises:
         OptimalStepError: the name is taken.
     """
-    known = _places()
-    if known.get(oracle.name, oracle) is not oracle:
+    places = _places()
+    if places.get(oracle.name, oracle) is not oracle:
         raise OptimalStepError(f"an oracle {oracle.name!r} already exists; give yours another name")
     _ORACLES.setdefault(oracle.system, {})[oracle.name] = oracle
 
@@ -73,10 +73,10 @@ def oracle_class(name: str) -> type[Oracle]:
     Raises:
         OptimalStepError: unknown name; the message lists the known ones.
     """
-    known = _places()
-    if name not in known:
-        raise OptimalStepError(f"unknown oracle {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
-    place = known[name]
+    places = _places()
+    if name not in places:
+        raise OptimalStepError(f"unknown oracle {name!r}{did_you_mean(name, places)}; known: {', '.join(places)}")
+    place = places[name]
     return place if isinstance(place, type) else getattr(import_module(place[0]), place[1])
 
 
@@ -112,11 +112,11 @@ def create(name: str, strategy: Strategy | str | None = None, **options: Any) ->
         OptimalStepError: unknown name, strategy or option; the message lists the known ones.
     """
     oracle = oracle_class(name)
-    known = [option for option in signature(oracle).parameters if option != "strategy"]
+    option_names = [option for option in signature(oracle).parameters if option != "strategy"]
     for option in options:
-        if option not in known:
-            near = did_you_mean(option, known)
-            raise OptimalStepError(f"oracle {name} has no option {option!r}{near}; it has: {', '.join(known) or 'none'}")
+        if option not in option_names:
+            near = did_you_mean(option, option_names)
+            raise OptimalStepError(f"oracle {name} has no option {option!r}{near}; it has: {', '.join(option_names) or 'none'}")
     return oracle(strategy, **options)
 
 

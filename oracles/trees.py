@@ -110,12 +110,12 @@ def integers(values: Sequence[int], what: str) -> np.ndarray:
         OptimalStepError: it is no sequence of such integers; names ``what``.
     """
     try:
-        found = np.asarray(values, dtype=np.int32)
+        array = np.asarray(values, dtype=np.int32)
     except (TypeError, ValueError, OverflowError) as error:
         raise OptimalStepError(f"{what} must be a sequence of integers of 32 bits ({error})") from error
-    if found.ndim != 1:
-        raise OptimalStepError(f"{what} must be a sequence of integers, in one dimension rather than {found.ndim}")
-    return found
+    if array.ndim != 1:
+        raise OptimalStepError(f"{what} must be a sequence of integers, in one dimension rather than {array.ndim}")
+    return array
 
 
 def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
@@ -174,8 +174,8 @@ def topmost_nodes(heads):
 def _is_part_of_projective(heads):
     """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree; linear.
 
-    They are if no two cross, and none covers an ancestor of its head: what an edge covers descends from its head. If none
-    cross, an edge that covers an ancestor of its head covers the topmost one, too.
+    They are if no two cross, and none covers an ancestor of its head: all nodes that an edge covers descend from its head. If
+    none cross, an edge that covers an ancestor of its head also covers the topmost one.
     """
     topmost = topmost_nodes(heads)
     last = np.zeros(len(heads), np.int32)

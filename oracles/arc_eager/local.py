@@ -104,7 +104,7 @@ def _value(all_heads, start, children, n, stack, linked, k, front, single_root, 
 
 @array_kernel()
 def _score_batch(
-    all_heads, offsets, children, single_root, nonmonotonic, waits, made, sentences, stacks, stack_sizes, buffer_fronts
+    all_heads, offsets, children, single_root, nonmonotonic, waits, made_heads, sentences, stacks, stack_sizes, buffer_fronts
 ):
     """Return the scores defined in this module's docstring; see BoundOracle.score_batch()."""
     scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
@@ -116,8 +116,8 @@ def _score_batch(
         k, front = stack_sizes[row] - 1, buffer_fronts[row]
         for i in range(k + 1):
             stack[i] = stacks[row, i]
-            linked[i] = i > 0 and made[row, stack[i]] != NO_NODE
-        fill_applicable(made[row], stack, k, front, n, single_root, nonmonotonic, scores[row])
+            linked[i] = i > 0 and made_heads[row, stack[i]] != NO_NODE
+        fill_applicable(made_heads[row], stack, k, front, n, single_root, nonmonotonic, scores[row])
         top, top_linked = stack[k], linked[k]
         head = all_heads[start + top]
         for transition in range(N_TRANSITIONS):

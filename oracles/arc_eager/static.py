@@ -44,16 +44,16 @@ class _BoundStatic(BoundOracle):
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, single_root, nonmonotonic, made, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(all_heads, offsets, single_root, nonmonotonic, made_heads, sentences, stacks, stack_sizes, buffer_fronts):
     """Fill in the scores of score_batch()."""
     scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
         n = offsets[sentences[row] + 1] - start - 1
         k, front, stack = stack_sizes[row] - 1, buffer_fronts[row], stacks[row]
-        fill_applicable(made[row], stack, k, front, n, single_root, nonmonotonic, scores[row])
+        fill_applicable(made_heads[row], stack, k, front, n, single_root, nonmonotonic, scores[row])
         top = stack[k]
-        linked = k > 0 and made[row, top] != NO_NODE
+        linked = k > 0 and made_heads[row, top] != NO_NODE
         if front > n:
             chosen = REDUCE if linked else ATTACH
         elif all_heads[start + top] == front and not linked:

@@ -1,4 +1,4 @@
-"""Arc-eager parsing (Nivre 2003), and what its oracles have in common.
+"""Arc-eager parsing (Nivre 2003), and the base class of its oracles.
 
 A computation leads from the stack [0] and the buffer 1..n to the stack [0] and an empty buffer, in 2n transitions. An element
 of the stack is *linked* if it has a head, which is then the element below it. The transitions, in order, with b = first token
@@ -56,14 +56,14 @@ class ArcEagerOracle(Oracle):
 
 
 @array_kernel()
-def fill_applicable(made, stack, k, front, n, single_root, nonmonotonic, scores):
+def fill_applicable(made_heads, stack, k, front, n, single_root, nonmonotonic, scores):
     """Set the scores (int16[N_TRANSITIONS]) of applicable transitions to 0, all others to NOT_APPLICABLE."""
     scores[:] = NOT_APPLICABLE
     buffered = front <= n
     if buffered:
         scores[SHIFT] = scores[RIGHT] = 0
     if k > 0:
-        linked = made[stack[k]] != NO_NODE
+        linked = made_heads[stack[k]] != NO_NODE
         if buffered and (nonmonotonic or not linked):
             scores[LEFT] = 0
         if not (single_root and k == 1 and buffered):

@@ -12,9 +12,10 @@ from oracles.tabular.weighted_parsing import SplitGrammar
 class ArcHybridGrammar:
     """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011), the artificial root at the bottom of the stack.
 
-    shift; left_arc: the top becomes a child of the next buffer node and is popped (not the root); right_arc: the top
-    becomes a child of the element below it and is popped. So the head of a stack element is the element below it or a
-    buffer node, and a stack element takes right children only, of which only the first can come from the stack.
+    The transitions are shift, left_arc and right_arc. left_arc makes the top, except the root, a child of the next buffer
+    node and pops it. right_arc makes the top a child of the element below it and pops it. So the head of a stack element is
+    the element below it or a buffer node. A stack element takes right children only, of which only the first can come from
+    the stack.
     """
 
     grammar = SplitGrammar.parse(

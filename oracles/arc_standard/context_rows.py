@@ -174,7 +174,7 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
     """Compute the part of the row of s_d that depends on earlier rows: H_d, and the part of OR_d where s_d is reduced at once.
 
     Args:
-        edges: what ``weight`` reads.
+        edges: the gold heads or a table of weights, see edge_weights.edges_of.
         stack: int32[> d].
         d: the depth, from 0.
         first: the first column, front - 1.
@@ -225,7 +225,7 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
     is added to it.
 
     Args:
-        edges: what ``weight`` reads.
+        edges: the gold heads or a table of weights, see edge_weights.edges_of.
         node: the stack element.
         first: the first column.
         takes_right: whether it may take right children in the second row.
@@ -280,7 +280,7 @@ def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below,
     """Fill in a kept slot after _begin_row(), as _finish_two_rows() does, for one row, and with OL; O(n^2).
 
     Args:
-        edges: what ``weight`` reads.
+        edges: the gold heads or a table of weights, see edge_weights.edges_of.
         node: the stack element s_d that the slot belongs to.
         first: the first column.
         right, left, left_arc: R, L and IL.
@@ -342,7 +342,7 @@ def _value_of_shift(edges, node, front, left, outside_left, whole):
     """Return the second term of OR of the stack top, without left children that it would take before the shift.
 
     Args:
-        edges: what ``weight`` reads.
+        edges: the gold heads or a table of weights, see edge_weights.edges_of.
         node: the stack top s_k.
         front: the first node of the buffer, which is not empty.
         left: L.

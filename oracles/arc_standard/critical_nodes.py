@@ -29,22 +29,22 @@ def critical_nodes(heads, start, stack, k, front, children, position):
         children: the GoldChildren.
         position: int32[> n], -1 except for stack elements; afterwards FOUND for the nodes found.
     """
-    found = np.empty(len(heads) + 1 - front, np.int32)
+    nodes = np.empty(len(heads) + 1 - front, np.int32)
     count = 0
     for p in range(k + 1):
         child = children.last[start + stack[p]]
         while child >= front:
-            found[count] = child
+            nodes[count] = child
             count += 1
             position[child] = FOUND
             child = children.previous[start + child]
     for p in range(1, k + 1):
         node = heads[stack[p]]
         while node >= front and position[node] != FOUND:
-            found[count] = node
+            nodes[count] = node
             count += 1
             position[node] = FOUND
             node = heads[node]
-    found = found[:count]
-    found.sort()
-    return found
+    nodes = nodes[:count]
+    nodes.sort()
+    return nodes

@@ -33,11 +33,7 @@ from oracles.trees import GoldChildren, Trees, topmost_nodes
 
 
 class ArcStandardLossless(BoundLossless):
-    """Finds transitions by the rules above.
-
-    Args:
-        trees: the gold trees.
-    """
+    """Finds transitions by the rules of this module's docstring."""
 
     def __init__(self, trees: Trees) -> None:
         super().__init__(trees.projective)
@@ -48,9 +44,9 @@ class ArcStandardLossless(BoundLossless):
         self._offsets = trees.offsets
 
     def allowed(self, query: Query) -> np.ndarray:
-        found = np.zeros((len(query), N_TRANSITIONS), np.bool_)
-        _find(self._offsets, self.possible, self._nodes, *query.arrays, found)
-        return found
+        allowed = np.zeros((len(query), N_TRANSITIONS), np.bool_)
+        _find(self._offsets, self.possible, self._nodes, *query.arrays, allowed)
+        return allowed
 
 
 @array_kernel()
@@ -106,8 +102,8 @@ def _may_shift(nodes, start, stacks, row, k, front):
 
 
 @kernel()
-def _find(offsets, possible, nodes, sentences, stacks, stack_sizes, buffer_fronts, found):
-    """Fill in ``found``, which is False before; see BoundLossless.allowed()."""
+def _find(offsets, possible, nodes, sentences, stacks, stack_sizes, buffer_fronts, allowed):
+    """Fill in ``allowed``, which is False before; see BoundLossless.allowed()."""
     heads, first, last, _ = nodes
     for row in range(len(sentences)):
         s = sentences[row]
@@ -119,12 +115,12 @@ def _find(offsets, possible, nodes, sentences, stacks, stack_sizes, buffer_front
         front = buffer_fronts[row]
         top = stacks[row, k]
         if front <= n:
-            found[row, SHIFT] = _may_shift(nodes, start, stacks, row, k, front)
+            allowed[row, SHIFT] = _may_shift(nodes, start, stacks, row, k, front)
         if k >= 1:
             head, below = heads[start + top], stacks[row, k - 1]
             waiting = last[start + top] >= front or _left_child_waits(first, start, stacks, row, k)
-            found[row, REDUCE_LEFT] = (head < 0 or head == below) and not waiting
+            allowed[row, REDUCE_LEFT] = (head < 0 or head == below) and not waiting
             if k >= 2:
                 head = heads[start + below]
                 waiting = last[start + below] >= top or _left_child_waits(first, start, stacks, row, k - 1)
-                found[row, REDUCE_RIGHT] = (head < 0 or head == top) and not waiting
+                allowed[row, REDUCE_RIGHT] = (head < 0 or head == top) and not waiting

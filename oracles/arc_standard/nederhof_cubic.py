@@ -176,7 +176,7 @@ def _score_batch(
 def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
     """Return the value of a configuration by a chart over the stack and the buffer; ``drop``: only the critical nodes.
 
-    ``edges`` is what ``weight`` reads; ``position`` (int32[> n], all -1) maps a token to its position in the chart during the
+    ``edges``: see edge_weights.edges_of. ``position`` (int32[> n], all -1) maps a token to its position in the chart during the
     call.
     """
     n = len(heads) - 1
@@ -204,7 +204,7 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
 
 @array_kernel()
 def _edges_between(edges, nodes, position):
-    """Return what ``weight`` reads for positions in a chart; ``nodes``: int32[size], the token at each position."""
+    """Return the edges between the positions of a chart, for weight(); ``nodes``: int32[size], the token at each position."""
     size = len(nodes)
     if edges.ndim == 1:  # decided when numba compiles
         head_at = np.full(size, -1, np.int32)  # -1: not in the chart
@@ -227,7 +227,7 @@ def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
     entries of ``half`` to the right are for state S, and exist only from ``top`` on.
 
     Args:
-        edges: what ``weight`` reads, by positions.
+        edges: the gold heads or a table of weights, by positions.
         top: position of the stack top.
         takes_left: bool[> top], which stack elements may take left children.
         top_takes_right: whether the top may take right children.

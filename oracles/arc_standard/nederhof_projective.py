@@ -176,7 +176,7 @@ def _describe_stack(heads, start, children, k, front, where, work):
 
 @array_kernel()
 def _case_at(work, case, level, lower):
-    """Return what a case at one level becomes at a lower level, where another chain node or component is fresh."""
+    """Return the case at a lower level: FRESH if the chain node or the component of ``case`` is another one there."""
     if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
         return FRESH
     if case == GONE and work[_ROOT, lower] != work[_ROOT, level]:

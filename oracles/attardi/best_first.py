@@ -87,13 +87,13 @@ def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
     words, states, slots, buckets, _ = space
     base = u * width
     slot = _find(words, slots, width, base)
-    known = slots[slot] - 1
-    if known >= 0:
-        if states[known, COST] <= cost:
+    occupant = slots[slot] - 1
+    if occupant >= 0:
+        if states[occupant, COST] <= cost:
             return False, 0
-        bound = np.int64(states[known, BOUND])
-        solved = states[known, STATUS] == SOLVED
-        states[known, STATUS] = REPLACED
+        bound = np.int64(states[occupant, BOUND])
+        solved = states[occupant, STATUS] == SOLVED
+        states[occupant, STATUS] = REPLACED
     elif is_final:
         bound = np.int64(0)
         solved = True
@@ -136,10 +136,10 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
     size = normalise(heads, last_child, sibling, degree, words, 0, front, window)
     if front > n and size == 1:
         return np.int64(0), space, guiding, 0
-    known = recall(memo, s, width, words, 0)
-    if known & 1 != 0:
-        return known >> 1, space, guiding, 0
-    value = max(lower, known >> 1)
+    memo_value = recall(memo, s, width, words, 0)
+    if memo_value & 1 != 0:
+        return memo_value >> 1, space, guiding, 0
+    value = max(lower, memo_value >> 1)
     if value == upper:
         remember(memo, s, width, words, 0, 2 * upper + 1)
         return upper, space, guiding, 0

@@ -228,7 +228,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
 
         # -2: the configuration itself, whose loss bounds the others. -1: the shift. d >= 0: the removal of the node at depth d;
         # all ra_d remove the top, at depth 0.
-        own = np.int64(0)
+        loss_here = np.int64(0)
         for transition in range(-2, min(degree, k - 1) + 1):
             if (transition == -1 and front > n) or (transition == 0 and k == 0):
                 continue
@@ -241,15 +241,15 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
             if transition == -1:
                 front_after = front + 1
                 flip(words, 0, front_after)
-                lower = own
-                upper = own + _cost_of_front(tree, degree, here, stack, k, front)
+                lower = loss_here
+                upper = loss_here + _cost_of_front(tree, degree, here, stack, k, front)
             elif transition >= 0:
                 node = np.int64(stack[k - transition])
                 flip(words, 0, node)
                 after -= is_present(here, 0, front, heads[node])
                 after -= count_alive_children(tree[1], tree[2], here, 0, front, node)
-                lower = max(np.int64(0), own - (alive - after))
-                upper = own
+                lower = max(np.int64(0), loss_here - (alive - after))
+                upper = loss_here
             loss, spaces, taken = least_loss(
                 *(tree, degree, memo, s, width, spaces, front_after, lower, upper, unguided, max_states)
             )
@@ -257,7 +257,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
             if loss < 0:
                 return scores, row, expanded
             if transition == -2:
-                own = loss
+                loss_here = loss
             elif transition == -1:
                 scores[row, 0] = after - loss
             elif transition == 0:

@@ -196,7 +196,7 @@ def _find(arena, begin, capacity, stride, words, base):
 
 @array_kernel()
 def recall(memo, s, width, words, base):
-    """Return what the memo has about a configuration of sentence s: 2 * bound + [it is the loss]; 0 if nothing."""
+    """Return the memo's number of a configuration of sentence s, 2 * bound + [it is the loss]; 0 if it has none."""
     arena, begins, capacities, _, _ = memo
     if capacities[s] == 0:
         return np.int64(0)
@@ -205,7 +205,7 @@ def recall(memo, s, width, words, base):
 
 
 @array_kernel()
-def remember(memo, s, width, words, base, known):
+def remember(memo, s, width, words, base, value):
     """Store 2 * bound + [it is the loss] of a configuration, unless the memo has a higher number."""
     arena, begins, capacities, counts, _ = memo
     if 2 * counts[s] >= capacities[s] and not _grow(memo, s, width + 1):
@@ -214,10 +214,10 @@ def remember(memo, s, width, words, base, known):
     if arena[entry] == 0:
         for w in range(width):
             arena[entry + w] = words[base + w]
-        arena[entry + width] = known
+        arena[entry + width] = value
         counts[s] += 1
     else:
-        arena[entry + width] = max(arena[entry + width], known)
+        arena[entry + width] = max(arena[entry + width], value)
 
 
 @array_kernel()

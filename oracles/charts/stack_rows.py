@@ -67,7 +67,6 @@ class BoundStackRows(BoundOracle):
     """Keeps rows, so it answers one call at a time (threads wait for each other).
 
     Args:
-        trees: the gold trees.
         system: ARC_HYBRID, ARC_EAGER or NONMONOTONIC.
         single_root: whether the artificial root must get exactly one child.
         max_bytes: the most memory for the rows and charts of all sentences.
@@ -89,12 +88,12 @@ class BoundStackRows(BoundOracle):
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:
-        made = np.empty((0, 0), np.int32) if self.system == ARC_HYBRID else query.made
+        made_heads = np.empty((0, 0), np.int32) if self.system == ARC_HYBRID else query.made
         scores = np.full((len(query), _N_TRANSITIONS[self.system]), NOT_APPLICABLE, np.int16)
         with self.lock:
             memory = *self.arena, self.keys, self.columns, *self.spare
             _score_batch(
-                self.trees.heads, self.trees.offsets, memory, self.system, self.single_root, made, *query.arrays, scores
+                self.trees.heads, self.trees.offsets, memory, self.system, self.single_root, made_heads, *query.arrays, scores
             )
         return scores
 
@@ -200,14 +199,14 @@ def _score_batch(
     memory,
     system,
     single_root,
-    made,
+    made_heads,
     sentences,
     stacks,
     stack_sizes,
     buffer_fronts,
     scores,
 ):
-    """Score a batch of configurations; see BoundOracle.score_batch. ``made``: see Query; not read for arc-hybrid."""
+    """Score a batch of configurations; see BoundOracle.score_batch. ``made_heads`` is not read for arc-hybrid."""
     arena, places, queue, ring, depths, all_keys, all_columns, right, left, spare = memory
     for r in range(len(sentences)):
         s = sentences[r]
@@ -235,7 +234,7 @@ def _score_batch(
         for d in range(k + 1):
             under, row = row, arena[rows + d * width : rows + (d + 1) * width]
             node = stacks[r, d]
-            linked = system != ARC_HYBRID and d > 0 and made[r, node] != NO_NODE
+            linked = system != ARC_HYBRID and d > 0 and made_heads[r, node] != NO_NODE
             first = front if d < k else front + 1
             valid = valid and d < depths[s] and keys[d] == 2 * node + linked and columns[d] <= first
             if not valid and first <= n + 1:
@@ -246,7 +245,7 @@ def _score_batch(
                 depths[s] = d + 1
 
         top = stacks[r, k]
-        linked = system != ARC_HYBRID and k > 0 and made[r, top] != NO_NODE
+        linked = system != ARC_HYBRID and k > 0 and made_heads[r, top] != NO_NODE
         alone = single_root and k == 1 and front <= n  # the child of the artificial root must not be popped yet
         if front <= n:
             gold = np.int16(heads[front] == top)

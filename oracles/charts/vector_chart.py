@@ -61,7 +61,7 @@ def fill_chart(edges, right, left, left_arc, spare):
     """Fill in the chart of Eisner 1996 with weighted edges; O(n^3).
 
     Args:
-        edges: what edge_weights.weight reads.
+        edges: the gold heads or a table of weights, see edge_weights.edges_of.
         right, left, left_arc: int16 or int32[triangle], R, L and IL by rows; the result.
         spare: the same type, [>= 2 (n + 1) (n + 2)], working space: R, L, IL by columns, and the mirror image of IL by rows.
     """
@@ -120,7 +120,7 @@ class Arena(NamedTuple):
         """Reserve memory for sentences that take ``sizes`` entries each (int64[sentences]).
 
         Raises:
-            OptimalStepError: a sentence does not fit alone; ``advice`` is what to do, besides raising ``max_bytes``.
+            OptimalStepError: a sentence does not fit alone; ``advice`` is the fix, besides raising ``max_bytes``.
         """
         most = max_bytes // kind.itemsize
         if len(sizes) and sizes.max() > most:

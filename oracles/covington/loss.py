@@ -129,59 +129,59 @@ class _BoundLoss(BoundOracle):
 
 
 @kernel()
-def _is_ancestor(made, node, other):
+def _is_ancestor(made_heads, node, other):
     """Return whether a node is the other one, or its ancestor by the heads made."""
     while other != node and other != NO_NODE:
-        other = made[other]
+        other = made_heads[other]
     return other == node
 
 
 @kernel()
-def _score_last_phase(heads, made, top, n, scores):
+def _score_last_phase(heads, made_heads, top, n, scores):
     """Fill in the scores of the transitions of the last phase, with a top other than 0."""
     child = 0  # of the artificial root
     for token in range(1, n + 1):
-        if made[token] == 0:
+        if made_heads[token] == 0:
             child = token
     if child > 0:
-        scores[ATTACH] = _late(heads, made, child, n)
+        scores[ATTACH] = _late(heads, made_heads, child, n)
         return
-    scores[ROOT] = (heads[top] == 0) + _late(heads, made, top, n)
+    scores[ROOT] = (heads[top] == 0) + _late(heads, made_heads, top, n)
     for token in range(1, top):
-        if made[token] == NO_NODE:
-            scores[NO_ARC] = max(scores[NO_ARC], (heads[token] == 0) + _late(heads, made, token, n))
+        if made_heads[token] == NO_NODE:
+            scores[NO_ARC] = max(scores[NO_ARC], (heads[token] == 0) + _late(heads, made_heads, token, n))
 
 
 @kernel()
-def _late(heads, made, root, n):
+def _late(heads, made_heads, root, n):
     """Return how many tokens without head are gold children of ``root``."""
     late = 0
     for token in range(1, n + 1):
-        late += made[token] == NO_NODE and heads[token] == root
+        late += made_heads[token] == NO_NODE and heads[token] == root
     return late
 
 
 @kernel()
-def _value(heads, made, i, j, n, waits, work):
+def _value(heads, made_heads, i, j, n, waits, work):
     """Return the value of a configuration with the stack 0..i and the buffer j..n, which is empty if j > n; O(n).
 
     Args:
         heads: int32[n + 1], the gold tree.
-        made: int32[>= n + 1], the heads made.
+        made_heads: int32[>= n + 1], the heads made.
         i, j, n: the configuration.
         waits: whether edges that are made late count.
         work: int32[4, > n].
     """
-    f, known, late, seen = work[0], work[1], work[2], work[3]
+    f, bits, late, seen = work[0], work[1], work[2], work[3]
     value = 0
     for x in range(n + 1):
-        late[x] = seen[x] = known[x] = 0
+        late[x] = seen[x] = bits[x] = 0
     for x in range(1, n + 1):
-        f[x] = made[x]
-        if made[x] == NO_NODE:
+        f[x] = made_heads[x]
+        if made_heads[x] == NO_NODE:
             head = heads[x]
             if head > 0 and (max(x, head) > j or (max(x, head) == j and min(x, head) <= i)):
-                known[x] = _OPEN
+                bits[x] = _OPEN
                 f[x] = head
                 value += 1
             elif head > 0:
@@ -194,43 +194,43 @@ def _value(heads, made, i, j, n, waits, work):
                 node = f[node]
             if node > 0 and seen[node] == x:  # reached again from x: a new cycle
                 value -= 1
-                while known[node] & _ON_CYCLE == 0:
-                    known[node] |= _ON_CYCLE
+                while bits[node] & _ON_CYCLE == 0:
+                    bits[node] |= _ON_CYCLE
                     node = f[node]
     if not waits:
         return value
     best = -1
     for t in range(1, n + 1):
-        if made[t] == NO_NODE:
-            best = max(best, (heads[t] == 0) + late[t] - (known[t] == _OPEN))
+        if made_heads[t] == NO_NODE:
+            best = max(best, (heads[t] == 0) + late[t] - (bits[t] == _OPEN))
     return value + best
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, waits, made, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(all_heads, offsets, waits, all_made_heads, sentences, stacks, stack_sizes, buffer_fronts):
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
-    work = np.empty((4, made.shape[1]), np.int32)
-    given = np.empty(made.shape[1], np.int32)
+    work = np.empty((4, all_made_heads.shape[1]), np.int32)
+    made_heads = np.empty(all_made_heads.shape[1], np.int32)
     for row in range(len(sentences)):
         heads = all_heads[offsets[sentences[row]] : offsets[sentences[row] + 1]]
         n = len(heads) - 1
         i, j = np.int32(stack_sizes[row] - 1), np.int32(buffer_fronts[row])
         for node in range(n + 1):
-            given[node] = made[row, node]
+            made_heads[node] = all_made_heads[row, node]
         if j > n:
             if i > 0:
-                _score_last_phase(heads, given, i, n, scores[row])
+                _score_last_phase(heads, made_heads, i, n, scores[row])
             continue
-        scores[row, SHIFT] = _value(heads, given, j, j + 1, n, waits, work)
+        scores[row, SHIFT] = _value(heads, made_heads, j, j + 1, n, waits, work)
         if i == 0:
             continue
-        scores[row, NO_ARC] = _value(heads, given, i - 1, j, n, waits, work)
-        if given[i] == NO_NODE and not _is_ancestor(given, i, j):
-            given[i] = j
-            scores[row, LEFT] = (heads[i] == j) + _value(heads, given, i - 1, j, n, waits, work)
-            given[i] = NO_NODE
-        if given[j] == NO_NODE and not _is_ancestor(given, j, i):
-            given[j] = i
-            scores[row, RIGHT] = (heads[j] == i) + _value(heads, given, i - 1, j, n, waits, work)
-            given[j] = NO_NODE
+        scores[row, NO_ARC] = _value(heads, made_heads, i - 1, j, n, waits, work)
+        if made_heads[i] == NO_NODE and not _is_ancestor(made_heads, i, j):
+            made_heads[i] = j
+            scores[row, LEFT] = (heads[i] == j) + _value(heads, made_heads, i - 1, j, n, waits, work)
+            made_heads[i] = NO_NODE
+        if made_heads[j] == NO_NODE and not _is_ancestor(made_heads, j, i):
+            made_heads[j] = i
+            scores[row, RIGHT] = (heads[j] == i) + _value(heads, made_heads, i - 1, j, n, waits, work)
+            made_heads[j] = NO_NODE
     return scores

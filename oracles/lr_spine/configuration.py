@@ -74,7 +74,7 @@ def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
     """Refuse a stack and a buffer that are not a configuration of n tokens; return b, n + 1 if the buffer is empty.
 
     Raises:
-        OptimalStepError: names the wrong element of the stack, and what it should be.
+        OptimalStepError: names the wrong element of the stack, and the fix.
     """
     front = front_of(n, buffer)
     if not stack:

@@ -76,12 +76,12 @@ class PointerCycles(Oracle):
         """
         n = len(heads)
         front = front_of(n, buffer)
-        given = heads_made(n, made[: front - 1])
-        if (given[0, 1:front] == NO_NODE).any():
+        made_heads = heads_made(n, made[: front - 1])
+        if (made_heads[0, 1:front] == NO_NODE).any():
             raise OptimalStepError(
                 f"made must begin with the heads of the tokens before the buffer, 1..{front - 1}, not {list(made)}"
             )
-        scores = self._scores_of(heads, Query.single([0], front, made=given))
+        scores = self._scores_of(heads, Query.single([0], front, made=made_heads))
         return {str(head): int(score) for head, score in enumerate(scores) if score != NOT_APPLICABLE}
 
 
@@ -100,7 +100,7 @@ class _BoundCycles(BoundOracle):
 
 
 @array_kernel()
-def _score(all_heads, offsets, single_root, made, sentences, fronts, scores):
+def _score(all_heads, offsets, single_root, made_heads, sentences, fronts, scores):
     """Fill in the scores, NOT_APPLICABLE before; see this module's docstring."""
     ends = np.empty(scores.shape[1], np.int8)
     path = np.empty(scores.shape[1], np.int32)
@@ -112,14 +112,14 @@ def _score(all_heads, offsets, single_root, made, sentences, fronts, scores):
         for node in range(n + 1):
             ends[node] = _UNKNOWN
         ends[0], ends[token] = _ELSEWHERE, _BELOW_TOKEN
-        cycles = roots_made = roots_after = known = 0
+        cycles = roots_made = roots_after = heads_after = 0
         for start in range(1, n + 1):
             node, length = start, 0
             while node >= 0 and ends[node] == _UNKNOWN:
                 ends[node] = _ON_PATH
                 path[length] = node
                 length += 1
-                node = made[row, node] if node < token else heads[node]
+                node = made_heads[row, node] if node < token else heads[node]
             end = ends[node] if node >= 0 else np.int8(_ELSEWHERE)  # an unknown head may be any node
             if end == _ON_PATH:
                 cycles += 1
@@ -129,11 +129,11 @@ def _score(all_heads, offsets, single_root, made, sentences, fronts, scores):
                     end = np.int8(_AT_TOKEN)
                 ends[path[place]] = end
             if start < token:
-                roots_made += made[row, start] == 0
+                roots_made += made_heads[row, start] == 0
             elif start > token:
                 roots_after += heads[start] == 0
-                known += heads[start] >= 0
-        value = known - cycles
+                heads_after += heads[start] >= 0
+        value = heads_after - cycles
         if single_root:
             value -= roots_after if roots_made else max(0, roots_after - 1)
         for head in range(n + 1):

@@ -81,7 +81,6 @@ def fill_applicable(stack, size, buffered, score, scores):
         stack: int32[>= size].
         size: number of stack elements.
         buffered: whether the buffer holds a token.
-        score: the score.
         scores: int16[4], the result; entries of transitions that are not applicable do not change.
     """
     if buffered:

@@ -172,10 +172,8 @@ def parse(
       state B before it takes i.
 
     Args:
-        grammar: a split grammar.
         string: terminals, one for each node; node 0 is the head of the string.
         edge: edge(head, child) = the weight of an edge between these positions; ``semiring.zero`` forbids it.
-        semiring: the weights and their operations.
 
     Raises:
         KeyError: a terminal is not in the grammar.

@@ -1,7 +1,7 @@
 """The checks that all readers of CoNLL-U share: the ids of the lines, and heads that make a tree.
 
-Format: https://universaldependencies.org/format.html. Words have the ids 1, 2, 3...; the line of a multiword token, ``3-4``,
-is before its first word; an empty node, ``3.1``, is after word 3 (``0.1`` before word 1). Only words are nodes of the tree.
+Format: https://universaldependencies.org/format.html. Words have the ids 1, 2, 3... The line of a multiword token, ``3-4``,
+is before its first word. An empty node, ``3.1``, is after word 3 (``0.1`` before word 1). Only words are nodes of the tree.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ LONGEST_SENTENCE = 2**25
 
 # Large chunks are faster, because equal words are computed once; but the last chunks should be small, so that several threads
 # end together. If the size of the rest is known, a chunk is a thread's share of it. Else chunks begin small, and grow to this
-# part of what has been read.
+# part of the bytes read so far.
 _PART_OF_READ = 8
 # For several threads, the smallest chunks are smaller than the largest by this factor.
 _SMALLEST = 4
@@ -48,7 +48,6 @@ class Chunk:
     """Some bytes of a file: whole sentences, and the lines between them.
 
     Attributes:
-        content: the bytes.
         first: whether the file begins with them.
     """
 
@@ -62,7 +61,6 @@ def read_chunks(
     """Yield the bytes of a file, cut after blank lines.
 
     Args:
-        stream: the file.
         size: bytes of a chunk; more if a sentence is longer.
         threads: how many threads share the chunks. For several, some chunks are smaller than ``size``, to balance their work.
         name: the name of the file in errors.
@@ -72,10 +70,10 @@ def read_chunks(
     """
     held = bytearray()
     first = True
-    read = 0
+    n_read = 0
     total = _bytes_left(stream) if threads > 1 else None
-    while block := stream.read(size if threads == 1 else _size_for(threads, size, read, total)):
-        read += len(block)
+    while block := stream.read(size if threads == 1 else _size_for(threads, size, n_read, total)):
+        n_read += len(block)
         searched = len(held)
         held += block
         end = _last_sentence_end(held, searched)
@@ -85,8 +83,8 @@ def read_chunks(
             del held[:end]
         elif len(held) > LONGEST_SENTENCE:
             raise ConlluError(
-                f"{describe_file(name)}: from byte {read - len(held):,} on, there is no blank line in {len(held):,} bytes; put "
-                "one after each sentence; plain text can only be parsed: optimal-step parse --text"
+                f"{describe_file(name)}: from byte {n_read - len(held):,} on, there is no blank line in {len(held):,} bytes; "
+                "put one after each sentence; plain text can only be parsed: optimal-step parse --text"
             )
     if held:
         yield _chunk(held, first, name)
@@ -109,25 +107,24 @@ def _bytes_left(stream: BinaryIO) -> int | None:
     return None
 
 
-def _size_for(threads: int, size: int, read: int, total: int | None) -> int:
+def _size_for(threads: int, size: int, n_read: int, total: int | None) -> int:
     """Return the bytes of the next chunk for several threads.
 
     Args:
-        threads: how many threads there are.
         size: the largest chunk.
-        read: how many bytes have been read.
+        n_read: how many bytes have been read.
         total: how many bytes there are in all, if known. The file may have grown since.
     """
-    wanted = read // _PART_OF_READ if total is None or total <= read else (total - read) // threads
+    wanted = n_read // _PART_OF_READ if total is None or total <= n_read else (total - n_read) // threads
     return min(size, max(1, size // _SMALLEST, wanted))
 
 
 def _last_sentence_end(held: bytearray, searched: int) -> int:
     """Return the place after a blank line in the unsearched bytes, the last if their line ends agree; 0 if there is none."""
     for blank in (b"\n\n", b"\n\r\n"):
-        found = held.rfind(blank, max(0, searched - len(blank) + 1))
-        if found >= 0:
-            return found + len(blank)
+        place = held.rfind(blank, max(0, searched - len(blank) + 1))
+        if place >= 0:
+            return place + len(blank)
     end = 0
     for match in _BLANK_LINE.finditer(held, max(0, held.rfind(b"\n", 0, searched))):
         end = match.end()
@@ -175,7 +172,6 @@ def find_heads(words: WordPositions, several_roots: bool) -> tuple[np.ndarray, n
     """Return the heads of the words, and where their relations are; None if stream.py should read and check them.
 
     Args:
-        words: the words of a chunk.
         several_roots: whether several words of a sentence may have head 0.
 
     Returns:
@@ -207,7 +203,6 @@ class TreeWriter:
         """Return the bytes of the chunk with new HEAD and DEPREL of the words, and ``_`` for DEPS.
 
         Args:
-            words: the words of a chunk.
             heads: int32[words].
             relations: int32[words].
         """
@@ -219,7 +214,7 @@ class TreeWriter:
 
 @kernel()
 def _find_words(text, begin, tabs, places, offsets):
-    """Fill in ``places`` and ``offsets``; return the numbers (words, sentences, lines); words = -1 if something is uncommon.
+    """Fill in ``places`` and ``offsets``; return the numbers of words (-1 if something is uncommon), sentences and lines.
 
     ``tabs`` is workspace, int64[N_COLUMNS]. The checks are those of formats.split_columns and checks.sort_rows.
     """

@@ -50,41 +50,41 @@ def dicts_of(
         places: of the tokens (multiword tokens, and words outside of them); None: as MISC says.
         words_only: leave out multiword tokens.
     """
-    found: list[dict[str, Any]] = []
+    dicts: list[dict[str, Any]] = []
     words: list[dict[str, Any]] = []
     multiwords: list[dict[str, Any]] = []
     covered = 0  # the last word of the last multiword token
-    given = None if places is None else iter(places)
+    token_places = None if places is None else iter(places)
     for columns in rows:
         identifier = columns[ID]
         numbers = [int(identifier)] if identifier.isdecimal() else [int(number) for number in re.split("[-.]", identifier)]
-        one: dict[str, Any] = {"id": numbers[0] if len(numbers) == 1 else numbers, "text": columns[FORM]}
+        entry: dict[str, Any] = {"id": numbers[0] if len(numbers) == 1 else numbers, "text": columns[FORM]}
         is_multiword = "-" in identifier
         if is_multiword:
             covered = numbers[1]
-            multiwords.append(one)
+            multiwords.append(entry)
         else:
-            _add_columns(one, columns)
+            _add_columns(entry, columns)
             if len(numbers) == 1:
-                words.append(one)
+                words.append(entry)
         misc, place = _misc_and_place(columns[MISC])
-        if given is not None and (is_multiword or (len(numbers) == 1 and numbers[0] > covered)):
-            place = next(given)
+        if token_places is not None and (is_multiword or (len(numbers) == 1 and numbers[0] > covered)):
+            place = next(token_places)
         if misc not in (EMPTY, ""):
-            one["misc"] = misc
-        _add_place(one, place)
+            entry["misc"] = misc
+        _add_place(entry, place)
         if not (is_multiword and words_only):
-            found.append(one)
+            dicts.append(entry)
     for token in multiwords:
         _add_places_within(token, words)
-    return found
+    return dicts
 
 
-def _add_columns(one: dict[str, Any], columns: Sequence[str]) -> None:
+def _add_columns(entry: dict[str, Any], columns: Sequence[str]) -> None:
     for key, number in _COLUMNS.items():
         value = columns[number]
         if (value != EMPTY and value) or (key == "lemma" and value == columns[FORM]):  # the lemma of an underscore
-            one[key] = int(value) if number == HEAD and value.isdecimal() else value
+            entry[key] = int(value) if number == HEAD and value.isdecimal() else value
 
 
 def _misc_and_place(misc: str) -> tuple[str, Place | None]:
@@ -97,34 +97,34 @@ def _misc_and_place(misc: str) -> tuple[str, Place | None]:
     ends = [(field, match) for field in fields if (match := _END.fullmatch(field))]
     if whole:
         [(field, match), *_] = whole
-        place, read = (int(match[1]), int(match[2])), [field]
+        place, place_fields = (int(match[1]), int(match[2])), [field]
     elif starts and ends:
         [(first, start), *_], [(last, end), *_] = starts, ends
-        place, read = (int(start[1]), int(end[1])), [first, last]
+        place, place_fields = (int(start[1]), int(end[1])), [first, last]
     else:
         return misc, None
-    return "|".join(field for field in fields if field not in read), place
+    return "|".join(field for field in fields if field not in place_fields), place
 
 
-def _add_place(one: dict[str, Any], place: Place | None) -> None:
+def _add_place(entry: dict[str, Any], place: Place | None) -> None:
     if place is not None:
-        one["start_char"], one["end_char"] = place
+        entry["start_char"], entry["end_char"] = place
 
 
 def _add_places_within(token: dict[str, Any], words: Sequence[dict[str, Any]]) -> None:
     """Add the places of the words of a multiword token, if they are parts of its text."""
     first, last = token["id"]
-    own = words[first - 1 : last]
-    if "start_char" not in token or any("start_char" in word for word in own):
+    token_words = words[first - 1 : last]
+    if "start_char" not in token or any("start_char" in word for word in token_words):
         return
     start = token["start_char"]
-    if len(own) == 1:
-        _add_place(own[0], (start, token["end_char"]))
+    if len(token_words) == 1:
+        _add_place(token_words[0], (start, token["end_char"]))
         return
-    joined = re.compile(r"\s*".join(f"({re.escape(word['text'])})" for word in own))
-    if found := joined.fullmatch(token["text"]):
-        for number, word in enumerate(own, 1):
-            _add_place(word, (start + found.start(number), start + found.end(number)))
+    joined = re.compile(r"\s*".join(f"({re.escape(word['text'])})" for word in token_words))
+    if match := joined.fullmatch(token["text"]):
+        for number, word in enumerate(token_words, 1):
+            _add_place(word, (start + match.start(number), start + match.end(number)))
 
 
 def sentence_dicts(sentence: RawSentence, words_only: bool = False) -> list[dict[str, Any]]:
@@ -140,7 +140,7 @@ def sentence_dicts(sentence: RawSentence, words_only: bool = False) -> list[dict
 def as_json(dicts: Sequence[dict[str, Any]]) -> str:
     """Return the dicts of a sentence as a line of JSON, without its end; a byte that is not UTF-8 becomes U+FFFD."""
     text = _ENCODER.encode(dicts)
-    return _NOT_IN_LINES.sub(lambda found: "\ufffd" if "\ud800" <= found[0] <= "\udfff" else f"\\u{ord(found[0]):04x}", text)
+    return _NOT_IN_LINES.sub(lambda match: "\ufffd" if "\ud800" <= match[0] <= "\udfff" else f"\\u{ord(match[0]):04x}", text)
 
 
 def json_lines(sentences: Iterable[RawSentence], words_only: bool = False) -> Iterator[str]:

@@ -199,17 +199,17 @@ class _Source(io.RawIOBase):
 
     def share_read(self) -> float | None:
         try:
-            status, read = os.fstat(self._opened.fileno()), os.lseek(self._opened.fileno(), 0, os.SEEK_CUR)
+            status, position = os.fstat(self._opened.fileno()), os.lseek(self._opened.fileno(), 0, os.SEEK_CUR)
         except (AttributeError, OSError):
             return None
-        return min(1.0, read / status.st_size) if stat.S_ISREG(status.st_mode) and status.st_size else None
+        return min(1.0, position / status.st_size) if stat.S_ISREG(status.st_mode) and status.st_size else None
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         if self._at_end:  # a terminal would go on reading, until the end is typed again
             return 0
         view = memoryview(buffer).cast("B")
         try:
-            found = cast(io.BufferedReader, self._opened).read1(len(view))
+            content = cast(io.BufferedReader, self._opened).read1(len(view))
         except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
             raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
         except OSError as error:
@@ -218,11 +218,11 @@ class _Source(io.RawIOBase):
             raise ConlluError(f"{self._name}: it cannot be read ({error.strerror}); copy it to another place") from error
         if self._at_start:
             self._at_start = False
-            if described := foreign_file(found):
+            if described := foreign_file(content):
                 raise ConlluError(f"{self._name}: this is {described}")
-        view[: len(found)] = found
-        self._at_end = not found
-        return len(found)
+        view[: len(content)] = content
+        self._at_end = not content
+        return len(content)
 
 
 class _Target(io.RawIOBase):

@@ -18,10 +18,10 @@ from parser.conllu.checks import (
     describe_file,
 )
 
-# What to do with text in another encoding.
+# The fix for text in another encoding.
 TO_UTF8 = "convert it to UTF-8: iconv -f LATIN1 -t UTF-8, with its own encoding"
 
-# The first bytes of files that are not text in UTF-8: what they are, and what to do.
+# By the first bytes of files that are not text in UTF-8: their format, and the fix.
 _BEGINNINGS = {
     b"\x1f\x8b": "compressed by gzip; uncompress it first, or give it a name that ends in .gz",
     b"\xfd7zXZ\0": "compressed by xz; uncompress it first, or give it a name that ends in .xz",
@@ -37,7 +37,7 @@ _BEGINNINGS = {
     b"<html": "a web page (HTML), not the file itself; download the raw file",
 }
 
-# How many characters of a text are looked at, to find out whether it is CoNLL-U.
+# How many characters of a text are read to decide whether it is CoNLL-U.
 _READ = 2**16
 # The ids that a sentence may begin with.
 _FIRST_ID = re.compile(r"1(-[0-9]+)?|0\.1")
@@ -48,10 +48,10 @@ _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 
 
 def foreign_file(beginning: bytes) -> str | None:
-    """Return what a file with these first bytes is, and what to do, if it is certainly not text in UTF-8; else None."""
-    for known, described in _BEGINNINGS.items():
-        begins = beginning[: len(known)]
-        if begins == known or (known.startswith(b"<") and begins.lower() == known.lower()):
+    """Return the format of a file with these first bytes, and the fix, if it is certainly not text in UTF-8; else None."""
+    for first_bytes, described in _BEGINNINGS.items():
+        begins = beginning[: len(first_bytes)]
+        if begins == first_bytes or (first_bytes.startswith(b"<") and begins.lower() == first_bytes.lower()):
             return described
     if _BZIP2.match(beginning):
         return "compressed by bzip2; uncompress it first, or give it a name that ends in .bz2"
@@ -94,22 +94,22 @@ def split_columns(row: int, line: str) -> list[str]:
 
 
 def _not_ten(columns: Sequence[str]) -> str:
-    given = f"{counted(len(columns), 'column')} where CoNLL-U has {N_COLUMNS}"
+    message = f"{counted(len(columns), 'column')} where CoNLL-U has {N_COLUMNS}"
     if len(columns) == 1:
         words = columns[0].split()
         if len(words) == N_COLUMNS and words[ID][:1].isdigit():
-            return f"{given}: they are separated by blanks; separate them by tabs"
+            return f"{message}: they are separated by blanks; separate them by tabs"
         if columns[0].startswith(BYTE_ORDER_MARK):
             return "a byte order mark (U+FEFF) within the file, as after joining two files; remove it"
-        return f"{given}, separated by tabs; plain text can only be parsed: optimal-step parse --text"
+        return f"{message}, separated by tabs; plain text can only be parsed: optimal-step parse --text"
     parts = _BLANKS.split("\t".join(columns).strip("\t "))
     are_more = len(parts) == N_COLUMNS or len(parts) > N_COLUMNS <= 2 * len(columns)  # a form may have blanks
     if len(columns) < N_COLUMNS and are_more and EMPTY in parts and parts[ID][:1].isdigit():
-        return f"{given}: some seem to be separated by blanks; separate them by tabs"
+        return f"{message}: some seem to be separated by blanks; separate them by tabs"
     if len(columns) == N_COLUMNS + 1 and not columns[-1]:
-        return f"{given}: the line ends with a tab; remove it"
+        return f"{message}: the line ends with a tab; remove it"
     if len(columns) >= 14:  # the least that CoNLL-2009 has
-        return f"{given}: this may be CoNLL-2009; convert it to CoNLL-U"
+        return f"{message}: this may be CoNLL-2009; convert it to CoNLL-U"
     if len(columns) > N_COLUMNS:
-        return f"{given}; if this is CoNLL-U Plus, such as .cupt, keep the first {N_COLUMNS}: cut -f1-10"
-    return f"{given}; separate the columns by tabs and write _ in an empty one"
+        return f"{message}; if this is CoNLL-U Plus, such as .cupt, keep the first {N_COLUMNS}: cut -f1-10"
+    return f"{message}; separate the columns by tabs and write _ in an empty one"

@@ -100,23 +100,23 @@ class RawSentence:
 
         A fault that only follows from another one is left out. ``partial``: see heads().
         """
-        found: list[tuple[int, LineError, bool]] = []
+        faults: list[tuple[int, LineError, bool]] = []
         rows: list[tuple[int, list[str]]] = []
         table = _table(self.lines, self.first_line)
         for place, line in table:
             try:
                 rows.append((place, split_columns(0, line)))
             except LineError as error:
-                found.append((place, error, True))
-        if not found:
-            found += [(rows[error.row][0], error, True) for error in id_faults([columns[ID] for _, columns in rows])]
+                faults.append((place, error, True))
+        if not faults:
+            faults += [(rows[error.row][0], error, True) for error in id_faults([columns[ID] for _, columns in rows])]
         words = [(place, columns[HEAD]) for place, columns in rows if columns[ID].isdecimal()]
         texts = [text for _, text in words]
-        wrong_heads = [*head_faults(texts, len(table) if found else len(words), partial)]
-        if not found and not wrong_heads:
+        wrong_heads = [*head_faults(texts, len(table) if faults else len(words), partial)]
+        if not faults and not wrong_heads:
             wrong_heads = [*tree_faults(parse_heads(texts, partial))]
-        found += [(words[error.row][0], error, False) for error in wrong_heads]
-        return [(f"{self.place(place)}: {error}", parsing) for place, error, parsing in sorted(found, key=itemgetter(0))]
+        faults += [(words[error.row][0], error, False) for error in wrong_heads]
+        return [(f"{self.place(place)}: {error}", parsing) for place, error, parsing in sorted(faults, key=itemgetter(0))]
 
     def refuse(self, error: ConlluError) -> None:
         """Turn it into a sentence that could not be read, without words."""

@@ -1,1 +1,1 @@
-"""Decoding: trees from models; one folder for each algorithm, and files/ for what is read and written."""
+"""Decoding: trees from models; one folder for each algorithm, and files/ for input and output."""

@@ -50,24 +50,24 @@ class GivenArcs(NamedTuple):
 
     def numbered(self, relations: Sequence[str], offsets: np.ndarray) -> Parses:
         """Return the arcs in the layout of ``Sentences`` with these offsets; relations not given or unknown are NO_NODE."""
-        given = Parses.allocate(offsets)
+        arcs = Parses.allocate(offsets)
         numbers = {relation: number for number, relation in enumerate(relations)}
-        for start, own in zip(offsets.tolist(), self.heads, strict=False):
-            given.heads[start + 1 : start + 1 + len(own)] = own
+        for start, sentence_heads in zip(offsets.tolist(), self.heads, strict=False):
+            arcs.heads[start + 1 : start + 1 + len(sentence_heads)] = sentence_heads
         if self.deprels is not None:
-            for start, own_deprels in zip(offsets.tolist(), self.deprels, strict=False):
-                words = slice(start + 1, start + 1 + len(own_deprels))
-                given.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in own_deprels]
-            given.relations[given.heads == UNKNOWN_HEAD] = NO_NODE
-        return given
+            for start, sentence_deprels in zip(offsets.tolist(), self.deprels, strict=False):
+                words = slice(start + 1, start + 1 + len(sentence_deprels))
+                arcs.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in sentence_deprels]
+            arcs.relations[arcs.heads == UNKNOWN_HEAD] = NO_NODE
+        return arcs
 
 
-def lost_arcs(given: Parses, parses: Parses) -> np.ndarray:
+def lost_arcs(given_arcs: Parses, parses: Parses) -> np.ndarray:
     """Return int64[m], the places of words whose head differs from the given one."""
-    return np.flatnonzero((given.heads != UNKNOWN_HEAD) & (given.heads != parses.heads))
+    return np.flatnonzero((given_arcs.heads != UNKNOWN_HEAD) & (given_arcs.heads != parses.heads))
 
 
-def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) -> Callable[[int, int], Restriction]:
+def steps_keeping(given_arcs: Parses, system: TransitionSystem, single_root: bool) -> Callable[[int, int], Restriction]:
     """Return a function that, for a span of sentences, allows only transitions that lose the fewest given arcs."""
     # Strategy.ANY: the parser may take transitions later than an eager or lazy computation would.
     kind = oracles.oracle_class(system.oracles[0])
@@ -77,7 +77,7 @@ def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) ->
     root = required_root_relation(system, single_root)
 
     def restriction_of(first: int, last: int) -> Restriction:
-        part = given.span(first, last)
+        part = given_arcs.span(first, last)
         trees = oracles.Trees(part.heads, part.offsets)
         bound = cache(partial(oracle.bind, trees))
         lossless = oracle.bind_lossless(trees)
@@ -92,9 +92,9 @@ def steps_keeping(given: Parses, system: TransitionSystem, single_root: bool) ->
             feature_rows, heads, children = arcs
             scores = bound().score_batch(query(numbers, now, rows))
             if single_root and not knows_roots:  # another child of the artificial root would exclude the given one
-                own = roots[numbers]
-                waits = (own > 0) & (now.heads[rows, own] == NO_NODE)
-                scores = scores - (waits[:, None] & (heads == 0) & (children != own[:, None]))
+                given_roots = roots[numbers]
+                waits = (given_roots > 0) & (now.heads[rows, given_roots] == NO_NODE)
+                scores = scores - (waits[:, None] & (heads == 0) & (children != given_roots[:, None]))
             return optimal_transitions(np.where(feature_rows == NO_NODE, NOT_APPLICABLE, scores))
 
         def restrict(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> Allowed:
@@ -153,10 +153,7 @@ def replay(
     2019, Section 4). For a tree that was parsed greedily, these are the parser's own steps.
 
     Args:
-        parses: the trees.
-        sentences: their sentences.
         parser: scores the steps; None: the model is linear, and its scores are no probabilities.
-        system: its transition system.
         probabilities: filled in; NaN for a linear model, and for sentences longer than MOST_WORDS.
         single_root: whether the trees have one root each.
     """
@@ -167,7 +164,7 @@ def replay(
         return
     some, places = sentences.take(short), sentences.places(short)
     trees = Parses(parses.heads[places], parses.relations[places], some.offsets)
-    found = StepProbabilities.allocate(some)
-    made_again = steps_keeping(trees, system, single_root)
-    parser.parse(some, single_root=single_root, probabilities=found, restriction_of=made_again)
-    probabilities.arcs[places], probabilities.trees[short] = found.arcs, found.trees
+    step_probabilities = StepProbabilities.allocate(some)
+    restriction_of = steps_keeping(trees, system, single_root)
+    parser.parse(some, single_root=single_root, probabilities=step_probabilities, restriction_of=restriction_of)
+    probabilities.arcs[places], probabilities.trees[short] = step_probabilities.arcs, step_probabilities.trees

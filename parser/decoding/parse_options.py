@@ -1,6 +1,6 @@
 """How to parse: the options of the commands, of the library and of the server, each declared once.
 
-Each field names the commands that have its flag, its help text, the kinds of input it applies to, and what it needs of a model.
+Each field names the commands that have its flag, its help text, the kinds of input it applies to, and its needs of a model.
 The options of argparse are built from these fields (commands/parsing_options.py). ``ParseOptions`` refuses options that exclude
 each other; refuse() refuses options that a model cannot follow. predictor.py applies the options; files/file_parsing.py
 applies those that concern only files.
@@ -25,7 +25,7 @@ from parser.model.parser_model import ParserModel
 
 
 class OnError(StrEnum):
-    """What to do with a sentence that is not valid CoNLL-U."""
+    """How to treat a sentence that is not valid CoNLL-U."""
 
     STOP = "stop"  # with an error; nothing after the sentence is parsed
     SKIP = "skip"  # leave the sentence out
@@ -33,7 +33,7 @@ class OnError(StrEnum):
 
 
 class TagUse(StrEnum):
-    """What to write into the columns LEMMA, UPOS, XPOS and FEATS."""
+    """How to fill the columns LEMMA, UPOS, XPOS and FEATS."""
 
     KEEP = "keep"  # copy the input's
     FILL = "fill"  # fill a column that is _ in all words of a sentence; elsewhere a _ in FEATS means no features
@@ -41,7 +41,7 @@ class TagUse(StrEnum):
 
 
 class OutputFormat(StrEnum):
-    """What is written."""
+    """The format of the output."""
 
     CONLLU = "conllu"
     JSON = "json"  # a line for each sentence; see parser.conllu.dicts
@@ -63,7 +63,7 @@ class TokenEnds(StrEnum):
 
 
 class Input(StrEnum):
-    """What is parsed."""
+    """The kind of input."""
 
     CONLLU = "CoNLL-U"
     TEXT = "text"
@@ -236,13 +236,13 @@ class ParseOptions:
     max_arcs: int | None = option(None, "with --lattice: refuse sentences with more arcs", _LATTICES, _PARSE, metavar="N")
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if one.default is False:
-                object.__setattr__(self, one.name, truth(one.name, getattr(self, one.name)))
+        for option_field in fields(self):
+            if option_field.default is False:
+                object.__setattr__(self, option_field.name, truth(option_field.name, getattr(self, option_field.name)))
         if self.keep_relations and not self.keep_heads:
             raise OptimalStepError("--keep-relations needs --keep-heads")
-        for flag, given in (("--keep-heads", self.keep_heads), ("--probabilities", self.probabilities)):
-            if given and self.k_best is not None:
+        for flag, is_set in (("--keep-heads", self.keep_heads), ("--probabilities", self.probabilities)):
+            if is_set and self.k_best is not None:
                 raise OptimalStepError(f"--k-best {self.k_best} is not supported with {flag}; omit one of them")
         if self.format is OutputFormat.JSON and self.k_best is not None:
             fix = "omit it, or write CoNLL-U (--format conllu)"
@@ -259,7 +259,7 @@ class ParseOptions:
 
     @property
     def input(self) -> Input:
-        """What is parsed."""
+        """The kind of input."""
         return Input.LATTICES if self.lattice else Input.TEXT if self.text else Input.CONLLU
 
     @property
@@ -274,7 +274,7 @@ class ParseOptions:
 
     @property
     def arithmetic(self) -> bool | None:
-        """Whether encoders multiply in 8 bits; None: what the model's folder says."""
+        """Whether encoders multiply in 8 bits; None: as the model's folder says."""
         return True if self.int8 else False if self.float32 else None
 
     def search(self, model: ParserModel) -> Beam:
@@ -285,8 +285,8 @@ class ParseOptions:
         """
         if isinstance(self.beam, Beam):
             return self.beam
-        own = model.lattice_beam if self.lattice else None
-        return searching(own or model.beam, self.beam, self.merge, self.rerank) or Beam(1)
+        lattice_beam = model.lattice_beam if self.lattice else None
+        return searching(lattice_beam or model.beam, self.beam, self.merge, self.rerank) or Beam(1)
 
 
 def truth(name: str, value: object) -> bool:
@@ -311,13 +311,19 @@ def flags() -> dict[str, tuple[type, Flag]]:
     """Return, by name of an option, its flag and the first type that its value may have."""
     hints = get_type_hints(ParseOptions)
     return {
-        one.name: ((get_args(hints[one.name]) or (hints[one.name],))[0], one.metadata["flag"]) for one in fields(ParseOptions)
+        option_field.name: (
+            (get_args(hints[option_field.name]) or (hints[option_field.name],))[0],
+            option_field.metadata["flag"],
+        )
+        for option_field in fields(ParseOptions)
     }
 
 
 def changed(options: ParseOptions) -> dict[str, Any]:
     """Return, by name, the options that differ from their defaults."""
-    values = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
+    values = {
+        option_field.name: (getattr(options, option_field.name), option_field.default) for option_field in fields(options)
+    }
     return {name: value for name, (value, default) in values.items() if value != default}
 
 
@@ -332,7 +338,7 @@ def refuse(model: ParserModel, options: ParseOptions) -> None:
     searches(model, SearchWish(search, lattices=options.lattice))
     if options.k_best is not None:
         search.check_k_best(options.k_best)
-    given = changed(options)
+    changes = changed(options)
     for name, (_, flag) in flags().items():
-        if flag.needs is not None and name in given:
+        if flag.needs is not None and name in changes:
             flag.needs(model, options)

@@ -50,9 +50,9 @@ def load_model(folder: Path, options: ParseOptions) -> ParserModel:
     """
     model = load(folder, options.device, options.arithmetic)
     if (treebank := options.treebank) is not None:
-        if treebank not in (known := model.vocabularies.treebanks):
-            fix = f"choose one of {', '.join(known)}" if known else "this model has only one treebank; omit --treebank"
-            near = did_you_mean(treebank, known)
+        if treebank not in (treebanks := model.vocabularies.treebanks):
+            fix = f"choose one of {', '.join(treebanks)}" if treebanks else "this model has only one treebank; omit --treebank"
+            near = did_you_mean(treebank, treebanks)
             raise ModelError(f"{folder}: the model was not trained on a treebank {treebank!r}{near}; {fix}")
         return for_treebank(model, treebank)
     return model
@@ -96,14 +96,14 @@ class Prediction:
     @cached_property
     def deprels(self) -> list[str]:
         """The relations in the layout of ``Sentences``; a given relation stays, even if the model does not know it."""
-        found = [self.symbols[relation] for relation in self.parses.relations.tolist()]
+        relations = [self.symbols[relation] for relation in self.parses.relations.tolist()]
         if self.given is not None and self.given.deprels is not None:
-            made = self.parses.heads.tolist()
+            predicted_heads = self.parses.heads.tolist()
             for start, heads, deprels in zip(self.parses.offsets.tolist(), self.given.heads, self.given.deprels, strict=False):
                 for place, (head, deprel) in enumerate(zip(heads, deprels, strict=True), start + 1):
-                    if deprel != EMPTY and head == made[place]:
-                        found[place] = deprel
-        return found
+                    if deprel != EMPTY and head == predicted_heads[place]:
+                        relations[place] = deprel
+        return relations
 
 
 class _Parts(NamedTuple):
@@ -118,8 +118,6 @@ class Predictor:
     """Predicts trees, tags and probabilities, with the weights as of the first prediction. Threads may share it.
 
     Args:
-        model: the model.
-        options: how to parse.
         steps: whether to return the probabilities of steps; this needs no calibrated model.
 
     Raises:
@@ -179,7 +177,6 @@ class Predictor:
         """Return trees, tags and probabilities.
 
         Args:
-            sentences: encoded sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: arcs to keep, as many as the transition system can make together; as Parses, if the model knows all their
                 relations.
@@ -204,15 +201,15 @@ class Predictor:
         listed = given if isinstance(given, GivenArcs) else None
         return Prediction(parses, tags, symbols, listed, lost, steps, probabilities)
 
-    def _parses(self, sentences: Sentences, given: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
+    def _parses(self, sentences: Sentences, arcs: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
         """Return trees that keep the given arcs; fill in the probabilities of their steps."""
         model, parser, _ = self.prepare()
         records = steps is not None and is_greedy(self._beam) and model.gives_probabilities
         wanted: dict[str, Any] = {"probabilities": steps} if records else {}
-        if given is not None:
+        if arcs is not None:
             check_lengths(sentences)
             parser = search_for(model, SearchWish(self._beam, keeps_arcs=True, records=records))
-            wanted["restriction_of"] = steps_keeping(given, model.system, single_root)
+            wanted["restriction_of"] = steps_keeping(arcs, model.system, single_root)
         parses = parser.parse(sentences, single_root=single_root, **wanted)
         if steps is not None and not records:
             recording = cast(BatchedParser, search_for(model, SearchWish(records=True))) if model.gives_probabilities else None
@@ -249,7 +246,7 @@ class TagPredictor:
         frozen = cast(FrozenModel, model.frozen())  # only networks predict tags
         self._vocabularies, self._lemmas, self._lexicon = model.vocabularies, model.vocabularies.lemmas, lexicon
         self._encoder = cast(TaggingEncoder, frozen.weights.encoder)
-        self._symbols = {column: known.symbols for column, known in model.vocabularies.columns.items()}
+        self._symbols = {column: vocabulary.symbols for column, vocabulary in model.vocabularies.columns.items()}
 
     @cached_property
     def _tag_sets(self) -> TagSets:
@@ -265,7 +262,6 @@ class TagPredictor:
         """Return the sentences with the vectors that the parser will read, and their tags.
 
         Args:
-            sentences: the sentences.
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: for each sentence, tags that the predicted tags and lemmas are to fit.
             fixed: for each sentence, tags that replace predicted ones everywhere; ``given`` is then not read.
@@ -273,48 +269,50 @@ class TagPredictor:
         if fixed:
             sentences, given = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets)), fixed
         all_tags = self._vocabularies.tags
-        own: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in all_tags if any(given)}
+        given_values: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in all_tags if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
-            for column in columns.keys() & own:
+            for column in columns.keys() & given_values:
                 values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
-                own[column][start + 1 : start + 1 + len(values)] = values
+                given_values[column][start + 1 : start + 1 + len(values)] = values
         tokens = [] if self._lemmas is None else self._vocabularies.tokens_to_lemmatize(forms)
-        found: dict[str, list[str]] = defaultdict(list)
-        made, numbers = [], []
+        tag_values: dict[str, list[str]] = defaultdict(list)
+        span_vectors, numbers = [], []
         # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             first, last = sentences.offsets[list(span)].tolist()
-            part = {column: values[first:last] for column, values in own.items()}
+            part = {column: values[first:last] for column, values in given_values.items()}
             wanted = {column: numbers_of(values, all_tags[column]) for column, values in part.items()}
             fit = _Fit(self._tag_sets, wanted, bool(fixed)) if part else None
             vectors, predicted, of_forms = self._encoder.encode_with_tags(sentences.span(*span), fit)
-            made.append(vectors)
+            span_vectors.append(vectors)
             numbers.append(predicted)
             tags = {
                 column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
             }
             if self._lemmas is not None and tokens:
-                known = {c: [one or other for one, other in zip(v, tags[c], strict=True)] for c, v in part.items()}
+                lemma_tags = {c: [given_tag or tag for given_tag, tag in zip(v, tags[c], strict=True)] for c, v in part.items()}
                 upos = part.get("upos", [])
-                binding = fit.binding(known.get("upos", []), self._lemmas.knows_use) if fit is not None else []
-                words = tokens[first:last], known or tags, of_forms[LemmaTask.name], upos
+                binding = fit.binding(lemma_tags.get("upos", []), self._lemmas.knows_use) if fit is not None else []
+                words = tokens[first:last], lemma_tags or tags, of_forms[LemmaTask.name], upos
                 tags["lemma"] = lemmatize(self._lemmas, *words, self._lexicon, binding)
             for column, values in tags.items():
-                found[column] += values
-        if not made:
+                tag_values[column] += values
+        if not span_vectors:
             return sentences, Tags({}, {})
         joined = {column: np.concatenate([span[column] for span in numbers]) for column in self._symbols}
-        return replace(sentences, vectors=np.concatenate(made)), Tags(joined, dict(found))
+        return replace(sentences, vectors=np.concatenate(span_vectors)), Tags(joined, dict(tag_values))
 
     def _numbers(self, fixed: Sequence[GivenTags], offsets: np.ndarray) -> dict[str, np.ndarray]:
         """Return fixed tags by their numbers, in the layout of ``Sentences``; values unknown to the model are not fixed."""
-        found: dict[str, np.ndarray] = {}
+        numbers_by_column: dict[str, np.ndarray] = {}
         for start, columns in zip(offsets.tolist(), fixed, strict=False):
             for column in columns.keys() & self._symbols:
-                known = {symbol: number for number, symbol in enumerate(self._symbols[column]) if symbol != EMPTY}
-                numbers = found.setdefault(column, np.full(int(offsets[-1]), NO_NODE, np.int32))
-                numbers[start + 1 : start + 1 + len(columns[column])] = [known.get(value, NO_NODE) for value in columns[column]]
-        return found
+                symbol_numbers = {symbol: number for number, symbol in enumerate(self._symbols[column]) if symbol != EMPTY}
+                numbers = numbers_by_column.setdefault(column, np.full(int(offsets[-1]), NO_NODE, np.int32))
+                numbers[start + 1 : start + 1 + len(columns[column])] = [
+                    symbol_numbers.get(value, NO_NODE) for value in columns[column]
+                ]
+        return numbers_by_column
 
 
 class _Fit:
@@ -322,21 +320,23 @@ class _Fit:
 
     Args:
         sets: the tags that words had together.
-        given: by column, int32[tokens], see TagSets.settled().
+        given_numbers: by column, int32[tokens], see TagSets.settled().
         are_fixed: whether the given tags have replaced the predicted ones already, so that none seems to differ.
     """
 
-    def __init__(self, sets: TagSets, given: Mapping[str, np.ndarray], are_fixed: bool) -> None:
-        self._sets, self._given, self._are_fixed = sets, given, are_fixed
+    def __init__(self, sets: TagSets, given_numbers: Mapping[str, np.ndarray], are_fixed: bool) -> None:
+        self._sets, self._given_numbers, self._are_fixed = sets, given_numbers, are_fixed
         self._asked = np.zeros(0, np.bool_)  # of each token, whether a tag is given
         self._otherwise = self._asked  # whether a given tag is not the most probable one
 
     def __call__(self, scores: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-        asked = {column: numbers != NOT_GIVEN for column, numbers in self._given.items()}
-        differs = [own & (self._given[column] != scores[column].argmax(axis=1)) for column, own in asked.items()]
+        asked = {column: numbers != NOT_GIVEN for column, numbers in self._given_numbers.items()}
+        differs = [
+            is_asked & (self._given_numbers[column] != scores[column].argmax(axis=1)) for column, is_asked in asked.items()
+        ]
         self._asked = np.logical_or.reduce([*asked.values()])
         self._otherwise = self._asked if self._are_fixed else np.logical_or.reduce(differs)
-        return self._sets.settled(scores, self._given)
+        return self._sets.settled(scores, self._given_numbers)
 
     def binding(self, upos: Sequence[str], knows_use: bool) -> list[tuple[str, bool]]:
         """Return, for each token, its UPOS if a tag is given, else "", and whether its lemma must fit it strictly.
@@ -345,4 +345,4 @@ class _Fit:
         otherwise. ``upos``: of all tokens; ``knows_use``: see Lemmas.
         """
         strictly = [knows_use or bool(otherwise) for otherwise in self._otherwise]
-        return [(own if asked else "", fits) for own, asked, fits in zip(upos, self._asked, strictly, strict=False)]
+        return [(tag if asked else "", fits) for tag, asked, fits in zip(upos, self._asked, strictly, strict=False)]

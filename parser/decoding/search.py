@@ -1,4 +1,4 @@
-"""Which parser is it, and can it? A table of the parsers of sentences, and the first of them that does what is wanted.
+"""The table of the parsers of sentences, from which the first parser that does what is wanted is chosen.
 
 Each row of ``SEARCHES`` says what a parser can do; faster ones stand first. A parser is imported only when it is chosen: each
 module with compiled loops makes commands start later. docs/oracles_and_systems.md prints the table by system.
@@ -32,7 +32,7 @@ GREEDY = Beam(1)
 
 
 class Ability(Enum):
-    """What a parser can do."""
+    """An ability of a parser."""
 
     PARSE = "parses with the model"
     GREEDY = "takes the best step"
@@ -47,7 +47,7 @@ class Ability(Enum):
 
 @dataclass(frozen=True)
 class SearchWish:
-    """What a parser must do.
+    """The requirements on a parser.
 
     Attributes:
         beam: how to search; a beam of one item is greedy parsing.
@@ -85,7 +85,7 @@ class SearchWish:
 
 @dataclass(frozen=True)
 class Search:
-    """A parser, and what it can do.
+    """A parser and its abilities.
 
     Attributes:
         parser: its class, below parser.decoding.
@@ -109,7 +109,7 @@ class Search:
             return self.kind == model.kind and (self.systems is None or self.systems(model.system))
         return need in self.can and (need not in self.only or self.only[need](model))
 
-    def made(self, model: ParserModel, wish: SearchWish) -> Any:
+    def parser_for(self, model: ParserModel, wish: SearchWish) -> Any:
         """Return the parser."""
         module, _, name = f"parser.decoding.{self.parser}".rpartition(".")
         return self.make(getattr(import_module(module), name), model, wish)
@@ -121,13 +121,13 @@ def searches(model: ParserModel, wish: SearchWish) -> list[Search]:
     Raises:
         BeamError, GivenArcsError, OptimalStepError: none does; the message names the ability that is missing.
     """
-    found: Sequence[Search] = SEARCHES
+    candidates: Sequence[Search] = SEARCHES
     for need in wish.needs():
-        fitting = [one for one in found if one.fits(model, need)]
+        fitting = [search for search in candidates if search.fits(model, need)]
         if not fitting:
             raise _refusal(model, need, wish)
-        found = fitting
-    return list(found)
+        candidates = fitting
+    return list(candidates)
 
 
 def search_for(model: ParserModel, wish: SearchWish | None = None) -> SentenceParser:
@@ -141,7 +141,7 @@ def search_for(model: ParserModel, wish: SearchWish | None = None) -> SentencePa
     """
     wish = SearchWish() if wish is None else wish
     (first, *_) = searches(model, wish)
-    parser: SentenceParser = first.made(model.frozen(), wish)
+    parser: SentenceParser = first.parser_for(model.frozen(), wish)
     return parser
 
 
@@ -151,7 +151,7 @@ def parse(model: ParserModel, sentences: Sequence[AttributeColumns], *, single_r
 
 
 def _refusal(model: ParserModel, need: Ability, wish: SearchWish) -> OptimalStepError:
-    """Return the error that says which ability is missing, and what to do."""
+    """Return the error that names the missing ability and the fix."""
     kind, system = model.kind, model.system.name
     match need:
         case Ability.RERANKS:

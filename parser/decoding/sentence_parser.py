@@ -29,12 +29,12 @@ class Tree:
 
 def distinct(trees: Iterable[Tree], k: int) -> list[Tree]:
     """Return the first k trees that differ from all before them."""
-    found: dict[tuple[bytes, bytes], Tree] = {}
+    distinct_trees: dict[tuple[bytes, bytes], Tree] = {}
     for tree in trees:
-        found.setdefault((tree.heads.tobytes(), tree.relations.tobytes()), tree)
-        if len(found) == k:
+        distinct_trees.setdefault((tree.heads.tobytes(), tree.relations.tobytes()), tree)
+        if len(distinct_trees) == k:
             break
-    return list(found.values())
+    return list(distinct_trees.values())
 
 
 def write_trees(trees: Iterable[Tree], parses: Parses) -> None:
@@ -72,7 +72,6 @@ def parse_spans(sentences: Sentences, tokens: int, threads: int, parse: Callable
     """Parse sentences in spans, several at the same time.
 
     Args:
-        sentences: encoded sentences.
         tokens: the most tokens of a span, unless a single sentence has more.
         threads: how many spans are parsed at the same time.
         parse: parses the sentences of a span and fills in their ``Parses``; called by several threads.

@@ -1,4 +1,4 @@
-"""Errors word by word: accuracy by relation, length, distance, depth and projectivity; confusion of relations; and intervals
+"""Errors word by word: accuracy by relation, length, distance, depth and projectivity, and confusion of relations. Intervals
 and tests over sentences.
 
 Words count as in scores.py. A group's recall is over its gold words, its precision over its system words; the system's own tree
@@ -30,7 +30,6 @@ class Comparison:
     """A comparison of a system's file with the gold one. Words are numbered over the whole file.
 
     Attributes:
-        gold, system: the files.
         aligned: int64[gold words], the aligned system word, or NOT_ALIGNED.
         attached: bool[gold words], whether the aligned word has the right head.
         labelled: bool[gold words], whether it has the right head and relation, subtypes included.
@@ -86,10 +85,10 @@ class Comparison:
 
     def confusion(self) -> Counter[tuple[str, str]]:
         """Count the pairs of a gold relation and the system's relation, whether or not the head is right."""
-        found: Counter[tuple[str, str]] = Counter()
+        pairs: Counter[tuple[str, str]] = Counter()
         for g, s in enumerate(self.aligned.tolist()):
-            found[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
-        return found
+            pairs[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
+        return pairs
 
     def sentence_sizes(self) -> np.ndarray:
         """Return int64[sentences], the number of words of each gold sentence."""

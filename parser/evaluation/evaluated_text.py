@@ -114,7 +114,7 @@ class EvaluatedText:
 
     @property
     def content(self) -> list[bool]:
-        """Return bool[words], whether the word has the relation of a content word."""
+        """Whether each word has the relation of a content word."""
         return [relation in CONTENT_RELATIONS for relation in self.universal]
 
     def place(self, character: int) -> str:
@@ -128,7 +128,6 @@ def read_text(path: str | Path, partial: bool = False) -> EvaluatedText:
     """Read a file of trees in linear time; skip sentences without words.
 
     Args:
-        path: the file.
         partial: whether some heads may be ``_``, which means unknown.
 
     Raises:
@@ -140,7 +139,7 @@ def read_text(path: str | Path, partial: bool = False) -> EvaluatedText:
 
 
 def text_of_stream(stream: Iterable[bytes], path: str, partial: bool = False) -> EvaluatedText:
-    """Read the same from a stream of lines, which errors call ``path``."""
+    """Read a file of trees from a stream of its lines; ``path`` is its name in errors. See read_text()."""
     file = EvaluatedText(path)
     pieces: list[str] = []
     at = 0

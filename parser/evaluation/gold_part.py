@@ -25,7 +25,7 @@ KNOWN_HEADS = "known_heads"
 
 
 def counted_by(score: str) -> str:
-    """Return which words a score counts; see GoldPart.counted_words()."""
+    """Return the kind of words that a score counts, a key of GoldPart.counted_words()."""
     name, slash, _ = score.rpartition("/")
     if slash:
         return f"{name}/labelled"
@@ -38,7 +38,6 @@ class GoldPart:
     """Encoded sentences and their gold edges, one entry per word.
 
     Attributes:
-        sentences: the encoded sentences.
         heads: int32[words]; a word with UNKNOWN_HEAD does not count.
         relations: int64[words]; relations that the parser does not know are numbered after its own.
         universal: int64[relations], the number of each relation's universal relation.
@@ -75,9 +74,9 @@ class GoldPart:
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             source=sentences,
             tags={
-                column: _compared(values, known.symbols, _COMPARED.get(column, str))
+                column: _compared(values, vocabulary.symbols, _COMPARED.get(column, str))
                 for task in vocabularies.tasks
-                for column, known in task.columns.items()
+                for column, vocabulary in task.columns.items()
                 if has_values(values := [value for sentence in sentences for value in task.values(sentence, column)])
             },
         )
@@ -88,34 +87,34 @@ class GoldPart:
         UAS counts words whose head is known; ``known_heads`` is their number, unless all are known. LAS counts words whose
         head and relation are known. A score without words is left out.
         """
-        found = self.word_arcs(parses)
+        arcs = self.word_arcs(parses)
 
         def scored(words: np.ndarray | slice) -> dict[str, float]:
-            gold, own = (self.heads[words], self.relations[words]), (found[0][words], found[1][words])
-            return attachment_scores(*gold, *own, self.punctuation[words], self.universal)
+            gold, predicted = (self.heads[words], self.relations[words]), (arcs[0][words], arcs[1][words])
+            return attachment_scores(*gold, *predicted, self.punctuation[words], self.universal)
 
         if self.labelled.all():
             return scored(slice(None))
-        known = self.heads != UNKNOWN_HEAD
+        has_head = self.heads != UNKNOWN_HEAD
         labelled = {key: score for key, score in scored(self.labelled).items() if key.startswith("las")}
-        counts, scores = self.counted_words(), scored(known) | labelled | {KNOWN_HEADS: int(known.sum())}
+        counts, scores = self.counted_words(), scored(has_head) | labelled | {KNOWN_HEADS: int(has_head.sum())}
         return {key: score for key, score in scores.items() if key == KNOWN_HEADS or counts[counted_by(key)]}
 
     def counted_words(self) -> dict[str, int]:
         """Return how many words scores count, under the keys of counted_by()."""
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for kind, words in ("words", slice(None)), ("known", self.heads != UNKNOWN_HEAD), ("labelled", self.labelled):
-            found |= {kind: len(self.heads[words]), f"{kind}_nopunct": int((~self.punctuation[words]).sum())}
+            numbers |= {kind: len(self.heads[words]), f"{kind}_nopunct": int((~self.punctuation[words]).sum())}
         names, counts = np.unique(self._treebanks[self.labelled], return_counts=True)
-        return found | {f"{name}/labelled": int(count) for name, count in zip(names, counts, strict=True) if name}
+        return numbers | {f"{name}/labelled": int(count) for name, count in zip(names, counts, strict=True) if name}
 
     def scores_by_treebank(self, parses: Parses) -> dict[str, float]:
         """Return UAS and LAS of each treebank, ``NAME/uas`` and ``NAME/las``, if the sentences are from several."""
         names = self._treebanks
         right = dict(zip(("uas", "las"), self.correct(parses), strict=True))
-        known = np.unique(names[self.labelled]).tolist()
-        by_key = {f"{name}/{key}": some[(names == name) & self.labelled] for name in known for key, some in right.items()}
-        return {key: 100 * float(some.mean()) for key, some in by_key.items()} if len(known) > 1 else {}
+        treebanks = np.unique(names[self.labelled]).tolist()
+        by_key = {f"{name}/{key}": some[(names == name) & self.labelled] for name in treebanks for key, some in right.items()}
+        return {key: 100 * float(some.mean()) for key, some in by_key.items()} if len(treebanks) > 1 else {}
 
     @property
     def _treebanks(self) -> np.ndarray:
@@ -134,8 +133,8 @@ class GoldPart:
         for column, (words, values) in self.tags.items():
             if column not in predicted:
                 continue
-            found = predicted[column]
-            scores[column] = 100 * float((values[np.delete(found, self.sentences.offsets[:-1])] == words).mean())
+            numbers = predicted[column]
+            scores[column] = 100 * float((values[np.delete(numbers, self.sentences.offsets[:-1])] == words).mean())
         return scores
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:

@@ -138,17 +138,17 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     no_punctuation = [tag != PUNCTUATION for tag in gold.upos], [tag != PUNCTUATION for tag in system.upos]
     for g, s in pairs:
         no_punctuation[1][s] = no_punctuation[0][g]
-    known = [parent != UNKNOWN for parent in gold.parents]
-    labelled = [one and relation != EMPTY for one, relation in zip(known, gold.relations, strict=True)]
+    has_head = [parent != UNKNOWN for parent in gold.parents]
+    labelled = [is_known and relation != EMPTY for is_known, relation in zip(has_head, gold.relations, strict=True)]
 
     def restricted(words: list[bool], counted: tuple[list[bool], list[bool]]) -> tuple[list[bool], list[bool]]:
         """Return the counted words without other gold words, and without system words aligned with these."""
         system_words = counted[1].copy()
         for g, s in pairs:
             system_words[s] = system_words[s] and words[g]
-        return [one and among for one, among in zip(counted[0], words, strict=True)], system_words
+        return [is_counted and among for is_counted, among in zip(counted[0], words, strict=True)], system_words
 
-    with_heads, with_relations = restricted(known, everything), restricted(labelled, everything)
+    with_heads, with_relations = restricted(has_head, everything), restricted(labelled, everything)
     content = restricted(labelled, content)
 
     def score(
@@ -157,7 +157,9 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
         columns: Collection[int] = (),
     ) -> Score:
         aligned = [(g, s) for g, s in pairs if counted[0][g]]
-        correct = sum(all(own[g] == other[s] for own, other in properties) for g, s in aligned)
+        correct = sum(
+            all(gold_entries[g] == system_entries[s] for gold_entries, system_entries in properties) for g, s in aligned
+        )
         has_gold = not columns or any(column in gold.annotated for column in columns)
         return Score(correct, sum(counted[0]), sum(counted[1]), len(aligned), has_gold)
 
@@ -168,7 +170,7 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
         "uas": score(heads, counted=with_heads),
         "las": score(heads, relations, counted=with_relations),
         "las_universal": score(heads, universal, counted=with_relations),
-        "uas_nopunct": score(heads, counted=restricted(known, no_punctuation)),
+        "uas_nopunct": score(heads, counted=restricted(has_head, no_punctuation)),
         "las_nopunct": score(heads, relations, counted=restricted(labelled, no_punctuation)),
         "clas": score(heads, universal, counted=content),
         "mlas": score(heads, universal, upos, feats, function_words, counted=content),

@@ -1,1 +1,1 @@
-"""Networks frozen for parsing, without torch: what a model folder becomes."""
+"""Networks frozen for parsing, made from a model folder without torch."""

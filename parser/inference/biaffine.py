@@ -19,11 +19,12 @@ SLOPE = 0.1
 
 
 class _Tokens(NamedTuple):
-    """What the scores of arcs are computed from, for each token.
+    """The inputs of the scores of arcs, for each token.
 
     Attributes:
         arc_dependent, arc_head: float32[tokens, size], whose products, plus ``arc_bias`` of the head, are the scores of heads.
-        arc_bias, log_sums: float32[tokens]; the latter are the logarithms of the summed exponentials of all heads' scores.
+        arc_bias: float32[tokens].
+        log_sums: float32[tokens], the logarithms of the summed exponentials of all heads' scores.
         relation_dependent, relation_head: float32[tokens, relation size].
     """
 
@@ -88,15 +89,15 @@ class FrozenBiaffineScorer:
         products = self._relation_product(tokens.relation_dependent)
 
         def score(words: np.ndarray, heads: np.ndarray) -> np.ndarray:
-            found = np.empty((len(words), len(self._relation_bias)), np.float32)
-            _score_arcs(words, heads, tokens, products, 0, self._relation_bias, found)
-            return found
+            scores = np.empty((len(words), len(self._relation_bias)), np.float32)
+            _score_arcs(words, heads, tokens, products, 0, self._relation_bias, scores)
+            return scores
 
         return score
 
     def _read(self, vectors: np.ndarray, offsets: np.ndarray) -> _Tokens:
-        read = self._layers(vectors)
-        parts = np.split(np.maximum(read, SLOPE * read), self._ends, axis=1)
+        outputs = self._layers(vectors)
+        parts = np.split(np.maximum(outputs, SLOPE * outputs), self._ends, axis=1)
         arc_dependent, arc_head, relation_dependent, relation_head = map(np.ascontiguousarray, parts)
         arc_dependent, bias = self._arc_product(arc_dependent), (arc_head * self._arc_bias).sum(axis=1)
         log_sums = np.empty(len(vectors), np.float32)
@@ -105,8 +106,8 @@ class FrozenBiaffineScorer:
 
 
 @kernel(fastmath={"contract", "reassoc"})
-def _log_sums(offsets, dependents, heads, bias, found):
-    """Fill in ``found``, float32[tokens]: the logarithms of the summed exponentials of the scores of all heads."""
+def _log_sums(offsets, dependents, heads, bias, log_sums):
+    """Fill in ``log_sums``, float32[tokens]: the logarithms of the summed exponentials of the scores of all heads."""
     for s in range(len(offsets) - 1):
         for word in range(offsets[s], offsets[s + 1]):
             highest, total = np.float32(-np.inf), np.float32(0)
@@ -118,12 +119,12 @@ def _log_sums(offsets, dependents, heads, bias, found):
                     highest, total = score, total * np.exp(highest - score) + np.float32(1)
                 else:
                     total += np.exp(score - highest)
-            found[word] = highest + np.log(total)
+            log_sums[word] = highest + np.log(total)
 
 
 @kernel(fastmath={"contract", "reassoc"})
-def _score_arcs(words, heads, tokens, products, first, relation_bias, found):
-    """Fill in ``found``, float32[arcs, relations]; ``tokens``: a _Tokens; ``products``: of the words from ``first`` on."""
+def _score_arcs(words, heads, tokens, products, first, relation_bias, scores):
+    """Fill in ``scores`` (float32[arcs, relations]) from a _Tokens and the ``products`` of the words from ``first`` on."""
     arc_dependent, arc_head, arc_bias, log_sums, _, relation_head = tokens
     size = relation_head.shape[1]
     for a in range(len(words)):
@@ -137,11 +138,11 @@ def _score_arcs(words, heads, tokens, products, first, relation_bias, found):
             by_relation = products[word - first, column + size] + relation_bias[relation]
             for i in range(size):
                 by_relation += products[word - first, column + i] * relation_head[head, i]
-            found[a, relation] = by_relation
+            scores[a, relation] = by_relation
             highest = max(highest, by_relation)
         total = np.float32(0)
         for relation in range(len(relation_bias)):
-            total += np.exp(found[a, relation] - highest)
+            total += np.exp(scores[a, relation] - highest)
         by_arc -= highest + np.log(total)
         for relation in range(len(relation_bias)):
-            found[a, relation] += by_arc
+            scores[a, relation] += by_arc

@@ -62,14 +62,14 @@ class Calibration:
             odds = np.linspace(-_SUREST, _SUREST, 241)
             shares = _logistic(fields["slope"] * odds + fields["intercept"])
             return cls(tuple(odds.tolist()), tuple(shares.tolist()))
-        known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-        return cls(**known)
+        values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+        return cls(**values)
 
     def __call__(self, log_probabilities: np.ndarray) -> np.ndarray:
         """Return float64[n], 0 to 1, from the natural logarithms of the probabilities of steps."""
         odds = _log_odds(log_probabilities)
-        found = np.interp(odds, self.log_odds, self.shares) if self.shares else _logistic(odds)
-        return found if self.certain is None else np.where(log_probabilities == 0, self.certain, found)
+        shares = np.interp(odds, self.log_odds, self.shares) if self.shares else _logistic(odds)
+        return shares if self.certain is None else np.where(log_probabilities == 0, self.certain, shares)
 
     @classmethod
     def fit(cls, log_probabilities: np.ndarray, right: np.ndarray) -> Calibration:
@@ -79,8 +79,8 @@ class Calibration:
             log_probabilities: float64[n], natural logarithms of the steps' probabilities; NaN (unknown) is left out.
             right: bool[n], whether each arc is right.
         """
-        known = ~np.isnan(log_probabilities)
-        log_probabilities, right = log_probabilities[known], right[known]
+        is_known = ~np.isnan(log_probabilities)
+        log_probabilities, right = log_probabilities[is_known], right[is_known]
         certain = log_probabilities == 0
         order = np.argsort(log_probabilities[~certain], kind="stable")
         odds, hits = _log_odds(log_probabilities[~certain][order]), right[~certain][order]
@@ -101,8 +101,8 @@ def expected_calibration_error(probabilities: np.ndarray, right: np.ndarray, bin
         right: bool[n], whether each arc is right.
         bins: the number of bins of equal width between 0 and 1.
     """
-    known = ~np.isnan(probabilities)
-    probabilities, right = probabilities[known], right[known]
+    is_known = ~np.isnan(probabilities)
+    probabilities, right = probabilities[is_known], right[is_known]
     if not len(right):
         return 0.0
     numbers = np.minimum((probabilities * bins).astype(int), bins - 1)

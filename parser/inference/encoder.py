@@ -35,7 +35,6 @@ class _TaskOfLayer(NamedTuple):
     """A task that reads the outputs of a layer.
 
     Attributes:
-        task: the task.
         product: multiplies its expected vectors by weights of the layer above; None if that layer does not read them.
     """
 
@@ -48,7 +47,7 @@ class FrozenEncoder:
 
     Args:
         spec: the spec of a classifier with this encoder.
-        vocabularies: what the encoder reads and predicts.
+        vocabularies: the vocabularies of all values that the encoder reads or predicts.
         tensors: the weights, by their names in the encoder.
         readers: by name of a part, its reader of whole sentences.
         int8: whether vectors are stored and multiplied in 8 bits.
@@ -92,15 +91,15 @@ class FrozenEncoder:
         self._of_forms: dict[str, FormScoring] = {}
         ends: dict[int, int] = {}  # by layer, where the next task begins in the input of the layer above
         for task in vocabularies.tasks:
-            made = frozen_task(task, spec, under(f"{task.name}.", tensors), arithmetic)
-            if made.of_forms is not None:
-                self._of_forms[task.name] = made.of_forms
+            frozen_form = frozen_task(task, spec, under(f"{task.name}.", tensors), arithmetic)
+            if frozen_form.of_forms is not None:
+                self._of_forms[task.name] = frozen_form.of_forms
             if (number := task.layer(spec)) is not None:
                 start = ends.get(number, 2 * first.hidden)
                 ends[number] = start + task.width(spec)
-                inputs = layers[number].inputs[:, start : ends[number]] if made.expected else None
+                inputs = layers[number].inputs[:, start : ends[number]] if frozen_form.expected else None
                 product = None if inputs is None else SinglePrecision().matrix(inputs)
-                self._tasks.setdefault(number, []).append(_TaskOfLayer(made, product))
+                self._tasks.setdefault(number, []).append(_TaskOfLayer(frozen_form, product))
         self._of_signatures = SignatureRows(self._fill, self._n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
@@ -114,11 +113,11 @@ class FrozenEncoder:
 
         The layers that read tags, and the rules for lemmas, take fixed tags for certain.
         """
-        read, scores, shares = self._read(sentences)
+        vectors, scores, shares = self._read(sentences)
         if settle is not None and (settled := settle(scores)) is not scores:
             scores, shares = {**settled}, {}
         of_forms: dict[str, FormScores] = {name: partial(score, scores, shares) for name, score in self._of_forms.items()}
-        return read, {column: values.argmax(axis=1).astype(np.int32) for column, values in scores.items()}, of_forms
+        return vectors, {column: values.argmax(axis=1).astype(np.int32) for column, values in scores.items()}, of_forms
 
     def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags; and the probabilities of
@@ -129,27 +128,27 @@ class FrozenEncoder:
             some = [sentences.span(*ends) for ends in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ)]
             brought = [matrix(reading(part.values[rows], part.offsets)) for part in some]
             signatures, inputs = tokens, inputs[signatures] + np.concatenate([inputs[:0], *brought])
-        read = self._layers[0](inputs, signatures, sentences.offsets)
+        outputs = self._layers[0](inputs, signatures, sentences.offsets)
         scores: dict[str, np.ndarray] = {}
         shares: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
-            inputs = matrix(read)
+            inputs = matrix(outputs)
             for task, product in self._tasks.get(number, ()):
-                of_task = self._score(task, read, sentences)
+                of_task = self._score(task, outputs, sentences)
                 scores |= of_task
                 if product is not None:
                     with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
                         shares |= {column: softmax(of_task[column]) for column in task.expected}
                         expected = [vectors(shares[column]) for column, vectors in task.expected.items()]
                         inputs += product(np.concatenate(expected, axis=1))
-            read = layer(inputs, tokens, sentences.offsets)
+            outputs = layer(inputs, tokens, sentences.offsets)
         for task, _ in self._tasks.get(len(self._layers), ()):
-            scores |= self._score(task, read, sentences)
-        return read, scores, shares
+            scores |= self._score(task, outputs, sentences)
+        return outputs, scores, shares
 
-    def _score(self, task: FrozenTask, read: np.ndarray, sentences: Sentences) -> dict[str, np.ndarray]:
+    def _score(self, task: FrozenTask, outputs: np.ndarray, sentences: Sentences) -> dict[str, np.ndarray]:
         """Return the scores of a task: by column, float32[tokens, values]; fixed values are certain."""
-        scores = {column: score(read) for column, score in task.scores.items()}
+        scores = {column: score(outputs) for column, score in task.scores.items()}
         for column, numbers in (sentences.fixed_tags or {}).items():
             if column in scores:
                 places = np.flatnonzero(numbers != NO_NODE)
@@ -161,5 +160,5 @@ class FrozenEncoder:
         """Fill in the first of ``rows``, for signatures with these values."""
         for start in range(0, values.shape[1], batch_sizes.SIGNATURES_PER_ENCODING):
             some = values[:, start : start + batch_sizes.SIGNATURES_PER_ENCODING]
-            vectors = chain.from_iterable(read(some[part]) for part, read in self._of_words)
+            vectors = chain.from_iterable(reading(some[part]) for part, reading in self._of_words)
             rows[start : start + some.shape[1]] = self._first(np.concatenate([*vectors], axis=1))

@@ -27,13 +27,6 @@ TOKENS = "tokens."
 class Layout:
     """The tensors of a classifier.
 
-    Args:
-        spec: how the classifier is built.
-        slots: the feature slots.
-        vocabularies: the vocabularies of the attributes.
-        relations: the relations.
-        n_outputs: number of outputs.
-
     Attributes:
         shapes: by name, the shapes of the tensors.
 
@@ -54,9 +47,9 @@ class Layout:
     ) -> None:
         activation_number(spec.activation)  # refuses an unknown one
         self._spec, self._vocabularies, encoder = spec, vocabularies, spec.encoder
-        known = {**vocabularies.by_attribute, RELATION: relations}
+        by_attribute = {**vocabularies.by_attribute, RELATION: relations}
         # Attributes with vectors that are the same in every sentence.
-        self._embeddings = {name: known[name] for name in spec.embeddings if encoder is None or name == RELATION}
+        self._embeddings = {name: by_attribute[name] for name in spec.embeddings if encoder is None or name == RELATION}
         sizes = {name: spec.embeddings[name].size for name in self._embeddings}
         representation: Shapes = {
             f"embeddings.vectors.{name}": (values.n_vectors, sizes[name]) for name, values in self._embeddings.items()
@@ -67,7 +60,7 @@ class Layout:
             sizes[TOKEN] = encoder.size
             shapes = encoder_shapes(spec, vocabularies)
             representation |= {"reserved": (N_RESERVED, encoder.size), **shapes}
-        self._slots = SlotLayout.of(slots, sizes, {name: len(values) for name, values in known.items()})
+        self._slots = SlotLayout.of(slots, sizes, {name: len(values) for name, values in by_attribute.items()})
         self.shapes = spec.shapes(self._slots.one_hot_rows, self._slots.width, n_outputs)
         self.shapes |= prefixed(TOKENS, representation)
 
@@ -77,7 +70,6 @@ class Layout:
         """Return the weights for parsing, from tensors of these ``shapes``.
 
         Args:
-            tensors: the tensors, by name.
             int8: whether an encoder's vectors are stored and multiplied in 8 bits.
             readers: by name of a part, its reader of whole sentences.
 
@@ -92,7 +84,7 @@ class Layout:
         if self._spec.encoder is not None:
             encoder = FrozenEncoder(self._spec, self._vocabularies, under(TOKENS, tensors), readers, int8)
             vectors[TOKEN] = tensors[f"{TOKENS}reserved"]
-        made = ClassifierWeights(
+        weights = ClassifierWeights(
             self._spec.activation,
             self._slots,
             tensors["hidden_bias"],
@@ -103,7 +95,7 @@ class Layout:
             tensors["output.bias"],
             encoder,
         )
-        return made.rounded_by(encoder.arithmetic) if int8 and encoder is not None else made
+        return weights.rounded_by(encoder.arithmetic) if int8 and encoder is not None else weights
 
 
 def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies) -> Shapes:
@@ -111,20 +103,19 @@ def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies) -> Shapes:
 
     Args:
         spec: the spec of a classifier with an encoder.
-        vocabularies: what the encoder reads and predicts.
     """
     encoder = spec.encoder
     assert encoder is not None, "it has an encoder"
-    found = {name: shape for part in vocabularies.parts for name, shape in part.shapes(spec).items()}
+    all_shapes = {name: shape for part in vocabularies.parts for name, shape in part.shapes(spec).items()}
     widths = [sum(part.size(spec) for part in vocabularies.parts), *[encoder.size] * (encoder.layers - 1)]
     of_tasks = {task: prefixed(f"{task.name}.", task.shapes(spec)) for task in vocabularies.tasks}
     for task, shapes in of_tasks.items():
         if (layer_below := task.layer(spec)) is not None and (width := task.width(spec)):
             widths[layer_below] += width
-        found |= shapes if task.in_passes else {}
+        all_shapes |= shapes if task.in_passes else {}
     for layer, width in enumerate(widths):
         for side in ("forwards", "backwards"):
-            found |= prefixed(f"{side}.{layer}.", lstm_shapes(width, encoder.hidden))
+            all_shapes |= prefixed(f"{side}.{layer}.", lstm_shapes(width, encoder.hidden))
     for task, shapes in of_tasks.items():
-        found |= {} if task.in_passes else shapes
-    return found
+        all_shapes |= {} if task.in_passes else shapes
+    return all_shapes

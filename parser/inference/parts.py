@@ -37,8 +37,6 @@ def frozen(part: WordPart, spec: ClassifierSpec, tensors: Tensors, reader: Any) 
     """Return a function that makes the vectors of a part.
 
     Args:
-        part: the part.
-        spec: the network's.
         tensors: the weights, by their names in the encoder.
         reader: reads whole sentences, if the part is ``in_sentences``.
 
@@ -62,9 +60,9 @@ def _(part: Subwords, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> Wo
 
 @frozen.register(Characters)
 def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
-    own = under(f"{part.name}.", tensors)
-    layer = FrozenLSTM(under("forwards.", own), under("backwards.", own), SinglePrecision())
-    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(own["vectors"])  # one row for each character
+    part_tensors = under(f"{part.name}.", tensors)
+    layer = FrozenLSTM(under("forwards.", part_tensors), under("backwards.", part_tensors), SinglePrecision())
+    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(part_tensors["vectors"])  # one row for each character
 
     def read(values: np.ndarray) -> list[np.ndarray]:
         characters, hidden = values.T, layer.hidden
@@ -77,10 +75,10 @@ def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> 
 
 @frozen.register(PretrainedTokenizer)
 def _(part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader) -> SentenceReading:
-    own = under(f"{part.name}.", tensors)
+    part_tensors = under(f"{part.name}.", tensors)
     with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-        mix = softmax(own["mix"][None])[0][:, None] * own["scale"]
-    projection = SinglePrecision().matrix(own["projection.weight"], own["projection.bias"])
+        mix = softmax(part_tensors["mix"][None])[0][:, None] * part_tensors["scale"]
+    projection = SinglePrecision().matrix(part_tensors["projection.weight"], part_tensors["projection.bias"])
 
     def read(pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         by_layer = reader.vectors(pieces, offsets)

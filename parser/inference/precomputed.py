@@ -1,4 +1,4 @@
-"""Precomputed hidden activations: what a slot adds to the hidden units for each value that it reads (Chen and Manning 2014).
+"""Precomputed hidden activations: a slot's share in the hidden units for each value that it reads (Chen and Manning 2014).
 
 The hidden layer of a configuration is then a sum of rows, one for each slot, for any length of the vectors. The rows of a
 one-hot slot are its weights; for a slot that reads vectors, they are the vectors times its part of the weights. The rows of all
@@ -30,7 +30,7 @@ Scorer = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class SlotActivations:
-    """What slots add to the hidden layer, for some tokens.
+    """The contributions of slots to the hidden layer, for some tokens.
 
     Attributes:
         rows: float32[total, hidden]; slot c with value v adds row ``starts[c] + v``.
@@ -46,15 +46,7 @@ class SlotActivations:
 
 
 class SlotPrecomputation:
-    """Computes the hidden activations of the slots of a classifier; those that every sentence needs, only once.
-
-    Args:
-        weights: the weights of the classifier.
-        table: its features.
-
-    Attributes:
-        table: as given.
-    """
+    """Computes the hidden activations of the slots of a classifier; those that every sentence needs, only once."""
 
     def __init__(self, weights: ClassifierWeights, table: FeatureTable) -> None:
         self._weights = weights
@@ -76,11 +68,11 @@ class SlotPrecomputation:
                 self._embedded[part.attribute] = slots
 
     def _product(self, vectors: np.ndarray, panels: Panels) -> np.ndarray:
-        """Return float32[n, hidden], what n vectors add in a slot."""
+        """Return float32[n, hidden], the contributions of n vectors in a slot."""
         return product(vectors, panels, len(self._bias))
 
     def by_slot(self, values: np.ndarray) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-        """Return a function from a slot that reads words to what it adds, for int32[attributes, tokens] without an encoder.
+        """Return a function from a slot that reads words to its contributions, for int32[attributes, tokens] (no encoder).
 
         The function computes float32[rows, >= hidden], and returns it with int[tokens], the row of each token.
         """
@@ -134,8 +126,6 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
     The scores of a configuration do not depend, even in their last digits, on other configurations.
 
     Args:
-        weights: the weights.
-        table: the features.
         sentences: the sentences of the features; other values than theirs must not occur.
     """
     hidden_of = hidden_layer(weights, table, sentences)

@@ -1,4 +1,4 @@
-"""Precomputed hidden activations of tokens: what a token adds to the hidden units at each position.
+"""Precomputed hidden activations of tokens: the contribution of a token to the hidden units at each position.
 
 The *signature* of a token is the combination of the values of all its attributes; a running text has far fewer signatures than
 words. With a static token representation, the contributions of all slots at one position (precomputed.py) are added up once for
@@ -45,12 +45,12 @@ class _Batch:
     Attributes:
         values: int32[attributes, signatures].
         rows: float32[>= rows of these signatures, width].
-        made: done when the rows are computed, or when that failed; then it has the error.
+        future: done when the rows are computed, or when that failed; then it has the error.
     """
 
     values: np.ndarray
     rows: np.ndarray
-    made: Future[None]
+    future: Future[None]
 
 
 class SignatureRows:
@@ -68,7 +68,7 @@ class SignatureRows:
         max_bytes: the rows of signatures are dropped if they would take more.
     """
 
-    _known: VectorTable  # numbers the signatures by their values
+    _signatures: VectorTable  # numbers the signatures by their values
     # float32[rows, width]: space for all signatures until they are dropped; memory that is not used costs nothing.
     _rows: np.ndarray
     _waiting: deque[_Batch]  # not begun by any thread
@@ -97,16 +97,16 @@ class SignatureRows:
         """
         n_attributes, tokens = values.shape
         with self._lock:
-            if len(self._known) + tokens > self._capacity:
+            if len(self._signatures) + tokens > self._capacity:
                 self._forget(n_attributes, tokens)
-            before = len(self._known)
+            before = len(self._signatures)
             rows = self._rows
             try:
-                signatures = self._known.look_up(values)
+                signatures = self._signatures.look_up(values)
                 new = []
-                for first in range(before, len(self._known), batch_sizes.SIGNATURES_PER_BATCH):
-                    last = min(first + batch_sizes.SIGNATURES_PER_BATCH, len(self._known))
-                    vectors = np.ascontiguousarray(self._known.vectors[first:last].T)
+                for first in range(before, len(self._signatures), batch_sizes.SIGNATURES_PER_BATCH):
+                    last = min(first + batch_sizes.SIGNATURES_PER_BATCH, len(self._signatures))
+                    vectors = np.ascontiguousarray(self._signatures.vectors[first:last].T)
                     new.append(_Batch(vectors, rows[len(self._first) + first * self._per_signature :], Future()))
                 self._under_way += new
                 self._waiting += new
@@ -115,12 +115,12 @@ class SignatureRows:
                 raise
             needed = [*self._under_way]  # every signature of these tokens is in one of them, or has its rows
         for batch in needed:
-            self._compute_until(batch.made)
+            self._compute_until(batch.future)
         return signatures, rows
 
-    def _compute_until(self, made: Future[None]) -> None:
-        """Compute batches, of any thread, until ``made`` is done; raise its error if it failed."""
-        while not made.done():
+    def _compute_until(self, future: Future[None]) -> None:
+        """Compute batches, of any thread, until ``future`` is done; raise its error if it failed."""
+        while not future.done():
             try:
                 batch = self._waiting.popleft()
             except IndexError:  # another thread computes the batch that is needed
@@ -130,19 +130,19 @@ class SignatureRows:
             except BaseException as error:
                 with self._lock:
                     self._under_way.remove(batch)
-                    self._forget(self._known.vectors.shape[1], 0)  # its signatures have numbers, but no rows
-                batch.made.set_exception(error)
+                    self._forget(self._signatures.vectors.shape[1], 0)  # its signatures have numbers, but no rows
+                batch.future.set_exception(error)
                 raise
             with self._lock:
                 self._under_way.remove(batch)
-            batch.made.set_result(None)
-        made.result()
+            batch.future.set_result(None)
+        future.result()
 
     def _forget(self, n_attributes: int, tokens: int) -> None:
         """Start over, with space for the signatures of at least ``tokens`` tokens."""
         # New arrays: other threads may still be reading and filling the old ones.
         self._capacity = max(self._max_signatures, tokens)
-        self._known = VectorTable(n_attributes)
+        self._signatures = VectorTable(n_attributes)
         self._rows = np.empty((len(self._first) + self._capacity * self._per_signature, self._first.shape[1]), np.float32)
         self._rows[: len(self._first)] = self._first
 
@@ -177,8 +177,6 @@ class TokenActivations(ABC):
 
     Args:
         maker: computes the activations of single slots.
-        table: the features.
-        n_relations: number of relations.
 
     Attributes:
         bias: float32[hidden], the hidden layer of a configuration without any node.
@@ -280,12 +278,12 @@ class SignatureActivations(TokenActivations):
 def add_up_slots(
     maker: SlotPrecomputation, slots: Sequence[Sequence[int]], absent: np.ndarray, values: np.ndarray, rows: np.ndarray
 ) -> None:
-    """Fill in the first of ``rows`` with what slots add to hidden units.
+    """Fill in the first of ``rows`` with the contributions of slots to hidden units.
 
     Args:
         maker: has the weights, of a static representation.
         slots: for each position, its slots, in the order of addition.
-        absent: float32[positions, hidden], what is subtracted from the sums of each position.
+        absent: float32[positions, hidden], subtracted from the sums of each position.
         values: int32[attributes, signatures].
         rows: float32[>= signatures * positions, hidden], the result, with the positions of a signature one after the other.
     """

@@ -31,7 +31,7 @@ probabilities if known; the forms; and int[forms], the places of their tokens.""
 
 @dataclass(frozen=True)
 class FrozenTask:
-    """What parsing needs of a task; thread-safe.
+    """The frozen form of a task; thread-safe.
 
     Attributes:
         scores: by column, maps stored outputs of the task's layer to scores, float32[tokens, values].
@@ -47,11 +47,9 @@ class FrozenTask:
 
 @singledispatch
 def frozen_task(task: Task, spec: ClassifierSpec, tensors: Tensors, arithmetic: SinglePrecision) -> FrozenTask:
-    """Return what parsing needs of a task.
+    """Return the frozen form of a task.
 
     Args:
-        task: the task.
-        spec: the network's.
         tensors: the weights, by their names in the task's module.
         arithmetic: how the layers' outputs are stored and multiplied.
     """

@@ -70,7 +70,6 @@ class SlotLayout:
         """Return the layout of some slots.
 
         Args:
-            slots: the slots.
             sizes: by attribute that is read as a vector, the length of a vector; other attributes are one-hot.
             n_values: by one-hot attribute, the number of values, reserved ones included.
         """
@@ -160,7 +159,6 @@ class ArcScores:
     """A biaffine scorer beside a classifier, if each feature row is an arc that a transition would make.
 
     Attributes:
-        scorer: the scorer.
         word, head: the slots that read the two ends of the arc.
     """
 

@@ -46,19 +46,19 @@ def assign(target, source):
 @kernel()
 def highest(values):
     """Return ``values.max()`` in a kernel; the vector must not be empty."""
-    found = values[0]
+    maximum = values[0]
     for i in range(1, len(values)):
-        found = max(found, values[i])
-    return found
+        maximum = max(maximum, values[i])
+    return maximum
 
 
 @kernel()
 def lowest(values):
     """Return ``values.min()`` in a kernel; the vector must not be empty."""
-    found = values[0]
+    minimum = values[0]
     for i in range(1, len(values)):
-        found = min(found, values[i])
-    return found
+        minimum = min(minimum, values[i])
+    return minimum
 
 
 def load_kernels_directly() -> None:

@@ -70,7 +70,7 @@ def activate(x, activation):
 
 @kernel()
 def activate_units(hidden, activation, active):
-    """Apply the activation to ``hidden``; fill in ``active``, the units that are not zero; return how many."""
+    """Apply the activation to ``hidden``, and fill in ``active``, the units that are not zero; return how many."""
     count = 0
     for h in range(len(hidden)):
         hidden[h] = activate(hidden[h], activation)
@@ -130,15 +130,15 @@ def _adder(group: int) -> Callable[..., None]:
         units = active[first_unit : first_unit + groups * group]
         scores[column : column + vectors * WIDTH] += hidden[units] @ weights[units, column : column + vectors * WIDTH]
 
-    def _code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         for vectors in range(1, _VECTORS + 1):
-            with builder.if_then(builder.icmp_signed("==", given[0], SIZE(vectors))):
-                _add(context, builder, signature, given, vectors)
+            with builder.if_then(builder.icmp_signed("==", arguments[0], SIZE(vectors))):
+                _add(context, builder, signature, arguments, vectors)
         return context.get_dummy_value()
 
-    def _add(context: Any, builder: Any, signature: Any, given: Any, vectors: int) -> None:
-        hidden, weights, active, scores = arrays_of(context, builder, signature, given)
-        first_unit, groups, column = given[4], given[5], given[7]
+    def _add(context: Any, builder: Any, signature: Any, arguments: Any, vectors: int) -> None:
+        hidden, weights, active, scores = arrays_of(context, builder, signature, arguments)
+        first_unit, groups, column = arguments[4], arguments[5], arguments[7]
         outputs = builder.extract_value(weights.shape, 1)
         columns = [builder.add(column, SIZE(v * WIDTH)) for v in range(vectors)]
 

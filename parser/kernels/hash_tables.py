@@ -96,8 +96,8 @@ class VectorTable:
         """Return int32[n], the numbers of the columns of int32[width, n]; new columns get the next numbers."""
         if (n := self._n + columns.shape[1]) > len(self.vectors):
             vectors, slots = np.empty((2 * n, self.vectors.shape[1]), np.int32), _free_slots(n)
-            known = np.ascontiguousarray(self.vectors[: self._n].T)
-            _look_up_columns(known, vectors, slots, 0, np.empty(self._n, np.int32))  # in order, so numbers stay the same
+            old_columns = np.ascontiguousarray(self.vectors[: self._n].T)
+            _look_up_columns(old_columns, vectors, slots, 0, np.empty(self._n, np.int32))  # in order, so numbers stay the same
             self.vectors, self._slots = vectors, slots
         numbers = np.empty(columns.shape[1], np.int32)
         self._n = _look_up_columns(np.ascontiguousarray(columns), self.vectors, self._slots, self._n, numbers)

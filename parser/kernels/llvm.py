@@ -46,20 +46,24 @@ def instructions() -> set[str]:
 ROWS = 8 if "avx512f" in instructions() else 6
 
 
-def check_arrays(arrays: Sequence[Any], *known: tuple[Any, ...]) -> None:
-    """Refuse arrays that an intrinsic cannot use; each of ``known`` is a tuple of element types. Every intrinsic calls this.
+def check_arrays(arrays: Sequence[Any], *element_types: tuple[Any, ...]) -> None:
+    """Refuse arrays that an intrinsic cannot use. Every intrinsic calls this.
+
+    Args:
+        arrays: numba's types of the arrays.
+        element_types: the allowed combinations, each a tuple of one element type for each array.
 
     Raises:
         TypingError: other element types, or not contiguous: the intrinsic would read and write outside of the arrays.
     """
     numbers = tuple(array.dtype for array in arrays)
-    if any(array.layout != "C" for array in arrays) or numbers not in known:
+    if any(array.layout != "C" for array in arrays) or numbers not in element_types:
         raise TypingError(f"there is no tile of {', '.join(map(str, arrays))}")
 
 
-def arrays_of(context: Any, builder: Any, signature: Any, given: Any) -> list[Any]:
+def arrays_of(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
     """Return the arrays among the arguments that numba gives an intrinsic."""
-    pairs = zip(signature.args, given, strict=True)
+    pairs = zip(signature.args, arguments, strict=True)
     return [context.make_array(kind)(context, builder, value) for kind, value in pairs if isinstance(kind, types.Array)]
 
 

@@ -71,7 +71,6 @@ def panels_of_integers(weights: np.ndarray, scale: np.ndarray, zero: int, bias: 
         weights: integers from -127 to 127.
         scale: the factor of each output.
         zero: the integer of the vectors that means 0.
-        bias: the bias of each output.
     """
     lacking = -weights.shape[1] % GROUP
     padded = _padded(np.pad(weights, ((0, 0), (0, lacking))))

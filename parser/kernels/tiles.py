@@ -80,9 +80,9 @@ def _panel_tile(rows: int) -> Callable[..., None]:
         else:
             products[row : row + rows, columns] = some @ weights[panel].reshape(-1, WIDTH) + bias[columns]
 
-    def _code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        vectors, weights, start, scale, bias, products = arrays_of(context, builder, signature, given)
-        row, panel = given[1], given[3]
+    def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vectors, weights, start, scale, bias, products = arrays_of(context, builder, signature, arguments)
+        row, panel = arguments[1], arguments[3]
         size, outputs = (builder.extract_value(array.shape, 1) for array in (vectors, products))
         column = builder.mul(panel, SIZE(WIDTH))
         tile_rows = [builder.add(row, SIZE(r)) for r in range(rows)]
@@ -153,7 +153,7 @@ def _strided_tile(rows: int) -> Callable[..., None]:
         """
         places = a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row
         check_arrays((a, b, c), (types.float32,) * 3)
-        if not all(isinstance(given, types.Integer) for given in places):
+        if not all(isinstance(place, types.Integer) for place in places):
             raise TypingError(f"there is no tile at {places}")
         intp = types.intp
         return types.void(a, intp, intp, intp, b, intp, intp, intp, c, intp, intp), _code
@@ -165,9 +165,9 @@ def _strided_tile(rows: int) -> Callable[..., None]:
                 pairs = ((a[a_start + r * a_row + k * a_step], b[b_start + k * b_step + j]) for k in range(steps))
                 c[c_start + r * c_row + j] = sum(x * y for x, y in pairs)
 
-    def _code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        a, b, c = arrays_of(context, builder, signature, given)
-        a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row = (given[i] for i in (1, 2, 3, 5, 6, 7, 9, 10))
+    def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        a, b, c = arrays_of(context, builder, signature, arguments)
+        a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row = (arguments[i] for i in (1, 2, 3, 5, 6, 7, 9, 10))
         tile_rows = [element(builder, SIZE(r), a_row, a_start) for r in range(rows)]
 
         def left(step: Any, r: int) -> list[Any]:
@@ -217,7 +217,7 @@ class _ProductsOfBytes:
         builder = self._builder
         parts = []
         for first in range(0, WIDTH, _VNNI):
-            operands = [self._chosen(given, range(first, first + _VNNI)) for given in (sums, vector, weights)]
+            operands = [self._chosen(operand, range(first, first + _VNNI)) for operand in (sums, vector, weights)]
             name = f"llvm.x86.avx512.vpdpbusd.{32 * _VNNI}"
             parts.append(builder.call(function(builder, name, operands[0].type), operands))
         return parts[0] if len(parts) == 1 else builder.shuffle_vector(*parts, _places(range(WIDTH)))

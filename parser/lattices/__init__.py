@@ -156,7 +156,6 @@ def conllu(
     A token of several words, or of a single word with another form, has the line of a multiword token.
 
     Args:
-        lattice: the lattice.
         arcs: a path, by the numbers of its arcs.
         heads: [h_1, ..., h_n], by the places of words in the path, 0 = the root.
         deprels: the relations of the words.
@@ -209,7 +208,6 @@ def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice
     """Read a file: plain, or compressed if its name ends in ``.gz``, ``.xz`` or ``.bz2``.
 
     Args:
-        path: the file.
         max_arcs: sentences with more arcs are refused; None: no limit.
 
     Raises:
@@ -326,13 +324,13 @@ def _all_tokens(
 ) -> list[tuple[int, SurfaceToken]]:
     """Return all tokens in order, including tokens without a line."""
     ends = sorted(node for _, token in tokens for node in (token.start, token.end))
-    found = {(token.start, token.end): (row, token) for row, token in tokens}
+    tokens_by_nodes = {(token.start, token.end): (row, token) for row, token in tokens}
     for row, arc, misc in arcs:
         # Nodes come in pairs: a place after an odd number of them is within a token.
         within = bisect_right(ends, arc.start) % 2 == 1
-        if not within and arc.end == arc.start + 1 and (arc.start, arc.end) not in found:
-            found[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, space_after_of(misc))
-    return [found[nodes] for nodes in sorted(found)]
+        if not within and arc.end == arc.start + 1 and (arc.start, arc.end) not in tokens_by_nodes:
+            tokens_by_nodes[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, space_after_of(misc))
+    return [tokens_by_nodes[nodes] for nodes in sorted(tokens_by_nodes)]
 
 
 def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]], most: int) -> None:
@@ -364,7 +362,7 @@ def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceTo
 def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tuple[int, Arc, str]]) -> None:
     """Refuse tokens without arcs, and arcs that are on no path."""
     reached, reaching = {0}, {token.end for _, token in tokens}
-    ordered = sorted(arcs, key=lambda one: one[1].start)
+    ordered = sorted(arcs, key=lambda entry: entry[1].start)
     for _, arc, _ in ordered:
         if arc.start in reached:
             reached.add(arc.end)

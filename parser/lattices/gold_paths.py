@@ -28,7 +28,7 @@ _MOST_DIFFERING = 0.1
 
 
 class MissingPath(StrEnum):
-    """What is done if no path of a lattice has the gold forms; see the module's docstring."""
+    """How a sentence is treated if no path of its lattice has the gold forms; see the module's docstring."""
 
     INFUSED = "infused"
     SKIP = "skip"
@@ -135,19 +135,21 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
             f"{lattice.where}: {len(lattice.tokens)} tokens, and {len(tokens)} in the tree ({tree.place()}); "
             "the tokens must be the same"
         )
-    words = [[_word(tree.columns[w]) for w in own] for _, own in tokens]
-    found = list(map(_best_path, repeat(lattice), lattice.tokens, words))
-    with_forms = np.array([path is not None for path in found])
+    words = [[_word(tree.columns[w]) for w in numbers] for _, numbers in tokens]
+    paths = list(map(_best_path, repeat(lattice), lattice.tokens, words))
+    with_forms = np.array([path is not None for path in paths])
     with_upos = np.array(
         [
-            path is not None and [lattice.upos[arc] for arc in path] == [word.upos for word in own]
-            for path, own in zip(found, words, strict=True)
+            path is not None and [lattice.upos[arc] for arc in path] == [word.upos for word in gold_words]
+            for path, gold_words in zip(paths, words, strict=True)
         ]
     )
     if not with_forms.all():
-        lattice = _infused(lattice, [own if path is None else None for path, own in zip(found, words, strict=True)])
-        found = list(map(_best_path, repeat(lattice), lattice.tokens, words))
-    arcs = np.array([arc for path in found for arc in path or []], np.int32)
+        lattice = _infused(
+            lattice, [gold_words if path is None else None for path, gold_words in zip(paths, words, strict=True)]
+        )
+        paths = list(map(_best_path, repeat(lattice), lattice.tokens, words))
+    arcs = np.array([arc for path in paths for arc in path or []], np.int32)
     forms = [(token.form, form) for token, (form, _) in zip(lattice.tokens, tokens, strict=True)]
     differing = [(ours, other) for ours, other in forms if ours != other]
     return GoldPath(lattice, arcs, _path_sentence(lattice, arcs, tree), with_forms, with_upos, differing)
@@ -188,8 +190,8 @@ def _best_path(lattice: Lattice, token: SurfaceToken, words: Sequence[Arc]) -> l
             agreement = upos + (lattice.upos[number] == word.upos), feats + (lattice.feats[number] == word.feats)
             if (end, done + 1) not in best or agreement > best[end, done + 1][0]:
                 best[end, done + 1] = agreement, [*path, number]
-    found = best.get((token.end, len(words)))
-    return None if found is None else found[1]
+    entry = best.get((token.end, len(words)))
+    return None if entry is None else entry[1]
 
 
 def _infused(lattice: Lattice, missing: Sequence[Sequence[Arc] | None]) -> Lattice:
@@ -220,18 +222,18 @@ def gold_paths(
         ConlluError: lattices and trees have different tokens. (A few forms may differ: in the Hebrew lattices, numbers are
             written backwards.)
     """
-    paths, found, first = [], GoldPathCounts(), ""
+    paths, counts, first = [], GoldPathCounts(), ""
     for lattice, tree in joined(lattices, trees):
         path = gold_path(lattice, tree)
-        found.add(path)
+        counts.add(path)
         if path.differing and not first:
             first = "{}: the token {!r} is {!r} in the tree ({})".format(lattice.where, *path.differing[0], tree.place())
         if gold is MissingPath.INFUSED or path.with_forms.all():
             paths.append(path)
-    if found.tokens_differing > _MOST_DIFFERING * found.tokens:
+    if counts.tokens_differing > _MOST_DIFFERING * counts.tokens:
         raise LatticeError(
-            f"{first}, and {found.tokens_differing:,} of {found.tokens:,} tokens differ; name files of the same text"
+            f"{first}, and {counts.tokens_differing:,} of {counts.tokens:,} tokens differ; name files of the same text"
         )
     if not paths:
         raise ConlluError("no sentence has a gold path; choose gold=infused, or other lattices")
-    return paths, found
+    return paths, counts

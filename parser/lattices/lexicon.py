@@ -120,8 +120,8 @@ class Lexicon:
             for analysis, times in seen.items():
                 if len(analysis) == 1 and analysis[0][2] in OPEN_CLASSES:
                     classes[analysis[0][2], analysis[0][3], analysis[0][4]] += times
-        analyses = {form: sorted(seen, key=lambda one: (-seen[one], one)) for form, seen in counts.items()}
-        frequent = sorted(classes, key=lambda one: (-classes[one], one))[:unknown_analyses]
+        analyses = {form: sorted(seen, key=lambda analysis: (-seen[analysis], analysis)) for form, seen in counts.items()}
+        frequent = sorted(classes, key=lambda tags: (-classes[tags], tags))[:unknown_analyses]
         return cls(analyses, frequent, guess, unknown_analyses)
 
     def __len__(self) -> int:
@@ -129,19 +129,23 @@ class Lexicon:
 
     def look_up(self, form: str) -> list[Analysis]:
         """Return the analyses of a token, at least one; a decomposed form that is unknown is looked up in NFC."""
-        if (known := self.analyses.get(form)) is not None:
-            return known
+        if (analyses := self.analyses.get(form)) is not None:
+            return analyses
         if not is_normalized("NFC", form):
-            found = self.look_up(composed := normalize("NFC", form))
-            return [tuple((_decomposed(word[0], composed, form), *word[1:]) for word in analysis) for analysis in found]
+            composed_analyses = self.look_up(composed := normalize("NFC", form))
+            return [
+                tuple((_decomposed(word[0], composed, form), *word[1:]) for word in analysis) for analysis in composed_analyses
+            ]
         guessed = self._guesser(form) if self.guess == Guess.SUFFIXES else []
         tags = guessed or self.unknown or [("X", EMPTY, EMPTY)]
-        return [((form, EMPTY, *own),) for own in tags]
+        return [((form, EMPTY, *triple),) for triple in tags]
 
     @cached_property
     def _guesser(self) -> SuffixGuesser:
-        words = ((form, [one[0] for one in known if len(one) == 1]) for form, known in self.analyses.items())
-        return SuffixGuesser(((form, {(w[2], w[3], w[4]) for w in known}) for form, known in words), self.most)
+        words = (
+            (form, [analysis[0] for analysis in analyses if len(analysis) == 1]) for form, analyses in self.analyses.items()
+        )
+        return SuffixGuesser(((form, {(w[2], w[3], w[4]) for w in form_words}) for form, form_words in words), self.most)
 
     def lattice(self, sentence: RawSentence) -> Lattice:
         """Return the lattice of a sentence's tokens; the words of the sentence are not read."""
@@ -173,10 +177,10 @@ class Lexicon:
                 raise OptimalStepError(f"format {stored['format']}")
             guess, most = Guess(stored["guess"]), int(stored["most"])
             analyses = {
-                form: [tuple(tuple(map(str, word)) for word in analysis) for analysis in known]
-                for form, known in stored["analyses"].items()
+                form: [tuple(tuple(map(str, word)) for word in analysis) for analysis in entries]
+                for form, entries in stored["analyses"].items()
             }
-            if any(len(word) != 5 for known in analyses.values() for analysis in known for word in analysis):
+            if any(len(word) != 5 for entries in analyses.values() for analysis in entries for word in analysis):
                 raise OptimalStepError("a word does not have five columns")
             unknown = [(str(upos), str(xpos), str(feats)) for upos, xpos, feats in stored["unknown"]]
         except OSError as error:
@@ -221,7 +225,7 @@ def _add(analyses: Sequence[Analysis], start: int, arcs: list[Arc]) -> int:
 
     Analyses that begin with the same forms share these nodes, so that only the words in which they differ are ambiguous.
     """
-    beginnings = {tuple(word[0] for word in one[:n]) for one in analyses for n in range(1, len(one))}
+    beginnings = {tuple(word[0] for word in analysis[:n]) for analysis in analyses for n in range(1, len(analysis))}
     inner = sorted(beginnings, key=lambda forms: (len(forms), forms))
     nodes = {(): start, **{forms: node for node, forms in enumerate(inner, start + 1)}}  # by the forms that lead there
     end = start + 1 + len(inner)

@@ -40,7 +40,7 @@ from parser.transitions.system import TransitionSystem
 WEIGHTS = "weights.safetensors"
 FORMAT = 1
 
-# What the header of the weights must say: the type of each tensor, an argument of HashedWeights.
+# The type that the header of the weights must give each tensor, an argument of HashedWeights.
 _TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
 
 
@@ -54,7 +54,7 @@ class LinearModel:
     kind: ClassVar[str] = "linear"
     gives_probabilities: ClassVar[bool] = False
 
-    # What only networks have.
+    # Properties that only networks have.
     contextual: ClassVar[bool] = False  # scores do not depend on the batch
     int8: ClassVar[bool] = False
     predicts_heads: ClassVar[bool] = False

@@ -47,12 +47,8 @@ from parser.transitions.system import TransitionSystem, behaves_as
 class Perceptron:
     """Weights that learn.
 
-    Args:
-        system: the transition system.
-        templates: the features.
-
     Attributes:
-        steps: the number of steps in the average; step() counts itself, callers of change() do the counting.
+        steps: the number of steps in the average. step() increases it; callers of change() must increase it themselves.
     """
 
     def __init__(self, system: TransitionSystem, templates: Templates) -> None:
@@ -174,7 +170,7 @@ class Perceptron:
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Put back what state() returned."""
+        """Restore a result of state()."""
         places, outputs, values = (state[name].copy() for name in ("places", "outputs", "values"))
         self._weights = Weights(places.view(np.uint64), outputs, values)
         self._sums = state["sums"].copy()
@@ -219,7 +215,7 @@ def learn(
         sentence: values, start, and gold heads and relations, see Perceptron.step().
         programs: the templates' programs.
         weights, sums, used, steps: the perceptron's; all but ``steps`` change.
-        out: int32[9], filled in: column and relation of P, then of O, then what step() returns; the caller fills in the last.
+        out: int32[9], filled in: column and relation of P, then of O, then the results of step(); the caller fills in the last.
     """
     rows, block_of, heads, children = transitions
     block_starts, block_sizes = blocks
@@ -227,11 +223,11 @@ def learn(
     templates = len(programs.templates)
     keys = np.empty((len(candidate_nodes), templates), np.uint64)
     scores = np.zeros((len(candidate_nodes), block_starts[-1] + block_sizes[-1]), np.float32)
-    found, atoms = np.empty(templates, np.uint64), np.empty(len(programs.atoms), np.uint64)
+    places, atoms = np.empty(templates, np.uint64), np.empty(len(programs.atoms), np.uint64)
     nodes = np.empty(len(programs.positions), np.int32)
     for r in range(len(candidate_nodes)):
         find_keys(now, ONLY_ROW, candidate_nodes[r], values, start, programs, nodes, atoms, keys[r])
-        add_scores(weights, keys[r], found, scores[r])
+        add_scores(weights, keys[r], places, scores[r])
 
     highest = NOT_APPLICABLE
     for c in range(len(transition_scores)):

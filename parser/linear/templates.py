@@ -48,8 +48,8 @@ _NODES = {
     "P": "gp",
     "G": "gg",
 }  # fmt: skip
-_READ = (*ATTRIBUTES, "L", "vl", "vr", "sl", "sr", "d")
-_L, _VL, _VR, _SL, _SR, _D = range(len(ATTRIBUTES), len(_READ))
+_KINDS = (*ATTRIBUTES, "L", "vl", "vr", "sl", "sr", "d")
+_L, _VL, _VR, _SL, _SR, _D = range(len(ATTRIBUTES), len(_KINDS))
 _CHILDREN = [f"{node}.{side}" for node in "XY" for side in ("l", "r", "l2", "r2")]
 
 _MOST_ATOMS = 4
@@ -59,14 +59,14 @@ _MOST_DISTANCE = 10
 _MOST_TEMPLATES = 1000
 
 TEMPLATES = (
-    *(f"{node}:{read}" for node in ("X", "Y", "B0", "B1") for read in ("w", "p")),
+    *(f"{node}:{kind}" for node in ("X", "Y", "B0", "B1") for kind in ("w", "p")),
     *(f"{node}:w+{node}:p" for node in ("X", "Y", "B0", "B1")),
     *("X:w+X:p+Y:w+Y:p", "X:w+X:p+Y:w", "X:w+Y:w+Y:p", "X:w+X:p+Y:p", "X:p+Y:w+Y:p", "X:w+Y:w", "X:p+Y:p", "Y:p+B0:p"),
     *("Y:p+B0:p+B1:p", "X:p+Y:p+B0:p", "P:p+X:p+Y:p"),
     *("X:p+X.l:p+Y:p", "X:p+X.r:p+Y:p", "X:p+Y:p+Y.l:p", "X:p+Y:p+Y.r:p"),
     *("X:w+X:d", "X:p+X:d", "Y:w+X:d", "Y:p+X:d", "X:w+Y:w+X:d", "X:p+Y:p+X:d"),
-    *(f"{node}:{word}+{node}:{read}" for node in "XY" for read in ("vl", "vr", "sl", "sr") for word in "wp"),
-    *(f"{node}:{read}" for node in (*_CHILDREN, "P", "G") for read in ("w", "p", "L")),
+    *(f"{node}:{word}+{node}:{kind}" for node in "XY" for kind in ("vl", "vr", "sl", "sr") for word in "wp"),
+    *(f"{node}:{kind}" for node in (*_CHILDREN, "P", "G") for kind in ("w", "p", "L")),
     "X:L",
     *(f"{node}:p+{node}.{side}:p+{node}.{side}2:p" for node in "XY" for side in "lr"),
     "X:p+P:p+G:p",
@@ -97,7 +97,6 @@ class Templates:
     Args:
         texts: the templates.
         attributes: the attributes of the encoded sentences.
-        system: the transition system.
 
     Raises:
         OptimalStepError: a text is not a template, or there are too many templates.
@@ -109,17 +108,17 @@ class Templates:
         conjunctions = [_conjunction(text) for text in texts]
         nodes = list(dict.fromkeys(["X", "Y", *(node for conjunction in conjunctions for node, _ in conjunction)]))
         positions = [at_candidate(_NODES[node], system) for node in nodes]
-        known = [position not in ("gp", "gg") or position in system.candidate_positions for position in positions]
-        readable = [node for node, there in zip(nodes, known, strict=True) if there]
-        slots = [Slot(position, "upos") for position, there in zip(positions, known, strict=True) if there]
+        is_readable = [position not in ("gp", "gg") or position in system.candidate_positions for position in positions]
+        readable = [node for node, there in zip(nodes, is_readable, strict=True) if there]
+        slots = [Slot(position, "upos") for position, there in zip(positions, is_readable, strict=True) if there]
         table = FeatureTable(slots, ["upos"], system.candidate_positions)
 
         atoms = list(dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction))
         programs = np.full((len(atoms), 3), NO_NODE, np.int32)
-        for program, (node, read) in zip(programs, atoms, strict=True):
-            program[:2] = readable.index(node) if node in readable else NO_NODE, _READ.index(read)
-            if ATTRIBUTES.get(read) in attributes:
-                program[2] = list(attributes).index(ATTRIBUTES[read])
+        for program, (node, kind) in zip(programs, atoms, strict=True):
+            program[:2] = readable.index(node) if node in readable else NO_NODE, _KINDS.index(kind)
+            if ATTRIBUTES.get(kind) in attributes:
+                program[2] = list(attributes).index(ATTRIBUTES[kind])
         templates = np.full((len(texts), _MOST_ATOMS), NO_NODE, np.int32)
         for template, conjunction in zip(templates, conjunctions, strict=True):
             template[: len(conjunction)] = [atoms.index(atom) for atom in conjunction]
@@ -149,12 +148,12 @@ def _conjunction(text: str) -> list[tuple[str, str]]:
     """Return the nodes of a template, each with the kind of its value."""
     atoms = []
     for part in text.split("+"):
-        node, _, read = part.partition(":")
-        if node not in _NODES or read not in _READ:
+        node, _, kind = part.partition(":")
+        if node not in _NODES or kind not in _KINDS:
             raise OptimalStepError(
-                f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and their values {', '.join(_READ)}"
+                f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and their values {', '.join(_KINDS)}"
             )
-        atoms.append((node, read))
+        atoms.append((node, kind))
     if len(atoms) > _MOST_ATOMS:
         raise OptimalStepError(f"{text!r} has more than {_MOST_ATOMS} parts")
     return atoms
@@ -200,15 +199,15 @@ def find_keys(now, row, candidate_nodes, values, start, programs, nodes, atoms, 
 @kernel(forceinline=True)
 def _atom(now, row, values, start, programs, nodes, a):
     """Return the value of an atom, plus 1; 0 if there is none."""
-    place, read, attribute = programs.atoms[a, 0], programs.atoms[a, 1], programs.atoms[a, 2]
+    place, kind, attribute = programs.atoms[a, 0], programs.atoms[a, 1], programs.atoms[a, 2]
     node = nodes[place] if place != NO_NODE else NO_NODE
     if node == NO_NODE:
         return np.uint64(0)
-    if read < _L:
+    if kind < _L:
         return np.uint64(values[attribute, start + node] + 1 if attribute != NO_NODE else 0)
-    if read == _L:
+    if kind == _L:
         return np.uint64(now.relations[row, node] + 1)
-    if read == _D:
+    if kind == _D:
         second = nodes[programs.second]
         if second == NO_NODE:
             return np.uint64(0)
@@ -216,7 +215,7 @@ def _atom(now, row, values, start, programs, nodes, a):
         return np.uint64(distance + _MOST_DISTANCE + 1)
     count = 0
     relations = np.uint64(1)
-    side = 0 if read in (_VL, _SL) else 1
+    side = 0 if kind in (_VL, _SL) else 1
     child = now.children[row, node, side]
     while child != NO_NODE:
         count += 1
@@ -227,7 +226,7 @@ def _atom(now, row, values, start, programs, nodes, a):
         if other == child:  # the first of this relation
             relations ^= _mixed(np.uint64(relation + 1))
         child = now.siblings[row, child]
-    if read in (_VL, _VR):
+    if kind in (_VL, _VR):
         return np.uint64(min(count, _MOST_CHILDREN) + 1)
     return relations
 

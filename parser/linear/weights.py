@@ -95,14 +95,14 @@ def find(places, key):
 
 
 @kernel()
-def add_scores(weights, keys, found, scores):
-    """Add the weights of features to ``scores`` (float32[outputs]); ``found`` (uint64[templates]) is workspace."""
+def add_scores(weights, keys, places, scores):
+    """Add the weights of features to ``scores`` (float32[outputs]); ``places`` (uint64[templates]) is workspace."""
     for t in range(len(keys)):  # find all keys first: cache misses overlap
-        found[t] = find(weights.places, keys[t]) if keys[t] != 0 else 0
+        places[t] = find(weights.places, keys[t]) if keys[t] != 0 else 0
     for t in range(len(keys)):
-        if keys[t] == 0 or weights.places[found[t], 0] == 0:
+        if keys[t] == 0 or weights.places[places[t], 0] == 0:
             continue
-        entries = weights.places[found[t], 1]
+        entries = weights.places[places[t], 1]
         first = np.int64(entries >> _SIZE_BITS)
         for e in range(first, first + np.int64(entries & _SIZE_MASK)):
             scores[weights.outputs[e]] += weights.values[e]
@@ -113,11 +113,8 @@ def entry_of(weights, sums, used, key, output):
     """Return the entry of a feature and an output; add one with weight 0 if it is missing. The arrays must have room.
 
     Args:
-        weights: the weights.
         sums: float64[pool], moved with the entries.
         used: int64[2], the number of features in the table and of used entries in the pool; both grow.
-        key: the key of the feature.
-        output: the number of the output.
     """
     place = find(weights.places, key)
     if weights.places[place, 0] == 0:
@@ -176,6 +173,6 @@ def _insert(places, keys, starts):
 @array_kernel()
 def add_scores_of_rows(weights, keys, scores):
     """Add the weights of the features of rows (uint64[rows, templates]) to ``scores`` (float32[rows, outputs])."""
-    found = np.empty(keys.shape[1], np.uint64)
+    places = np.empty(keys.shape[1], np.uint64)
     for r in range(len(keys)):
-        add_scores(weights, keys[r], found, scores[r])
+        add_scores(weights, keys[r], places, scores[r])

@@ -2,7 +2,7 @@
 
 The input of a token is the vectors of its parts, side by side (parts.py); the artificial root is the first token of its
 sentence. Each layer reads the outputs of the layer below, in both directions. Tasks such as tags may read the outputs of a
-layer; the next layer then also reads what they expect (tasks.py). In training, whole vectors of parts are dropped. Between
+layer; the next one then also reads their expected vectors (tasks.py). In training, whole vectors of parts are dropped. Between
 layers, the same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
 
 Inside the layers, the tokens of a batch lie in the order of packed sequences (lstm.py); before and after, sentence by sentence.
@@ -58,7 +58,7 @@ class BiLSTM(TokenRepresentation):
 
     Args:
         spec: the spec of a classifier with this encoder.
-        vocabularies: the vocabularies of what it reads and predicts.
+        vocabularies: the vocabularies of all values that it reads or predicts.
         embeddings: the embeddings of relations, if they are embedded.
         readers: by name of a part, its reader of whole sentences.
         input_dropout: the share of the input's numbers that is dropped in training.
@@ -106,7 +106,7 @@ class BiLSTM(TokenRepresentation):
         afterwards = {task.name: module_of_task(task, spec) for task in vocabularies.tasks if not task.in_passes}
         self._add(afterwards)
         self.tasks |= afterwards
-        # By layer, from 1, the tasks that read its outputs, and whether the layer above reads what they expect.
+        # By layer, from 1, the tasks that read its outputs, and whether the layer above reads their expected vectors.
         self._read_by: dict[int, list[tuple[TaskModule, bool]]] = {}
         for task in vocabularies.tasks:
             if (layer := task.layer(spec)) is not None:
@@ -140,48 +140,48 @@ class BiLSTM(TokenRepresentation):
         return FrozenEncoder(spec, vocabularies, tensors, readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        """Return the vectors of the tokens, and the scores of their tags, and of what else tasks choose for each word.
+        """Return the vectors of the tokens, and the scores of their tags and of all else that tasks choose for each word.
 
         Args:
             values: int32[tokens, rows] on the CPU, sentence by sentence: the transpose of ``Sentences.values``.
             lengths: int[sentences], the tokens of each, including the root; similar lengths are read faster.
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
-        packing, read, scores = self._encoded(values, lengths, dropping, self.spec.layers)
-        return Encoded(read[packing.rows], {column: own[packing.rows] for column, own in scores.items()})
+        packing, outputs, scores = self._encoded(values, lengths, dropping, self.spec.layers)
+        return Encoded(outputs[packing.rows], {column: column_scores[packing.rows] for column, column_scores in scores.items()})
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
         """Return the scores of tags, as encode() does, without computing the layers above them."""
         if not self._read_by:
             return {}
         packing, _, scores = self._encoded(values, lengths, dropping, max(self._read_by))
-        return {column: own[packing.rows] for column, own in scores.items()}
+        return {column: column_scores[packing.rows] for column, column_scores in scores.items()}
 
     def _encoded(
         self, values: Tensor, lengths: np.ndarray, dropping: bool, layers: int
     ) -> tuple[Packing, Tensor, dict[str, Tensor]]:
-        """Return the outputs of the last of some layers, float32[rows, 2 * hidden], and what tasks have read up to there."""
+        """Return the outputs of the last of some layers, float32[rows, 2 * hidden], and the scores of tasks up to there."""
         packing = Packing.of(lengths, self.reserved.device)
-        read = self._embed(values, lengths, dropping)[packing.elements]
+        outputs = self._embed(values, lengths, dropping)[packing.elements]
         scores: dict[str, Tensor] = {}
         for layer in range(1, layers + 1):
-            read = self._read(layer - 1, read, packing, dropping)
+            outputs = self._read(layer - 1, outputs, packing, dropping)
             expected = []
             for task, is_read in self._read_by.get(layer, ()):
-                own = self._scored(task, read, packing, dropping)
-                scores |= own
+                task_scores = self._scored(task, outputs, packing, dropping)
+                scores |= task_scores
                 if is_read and layer < layers:
-                    expected.append(task.expected(own))
+                    expected.append(task.expected(task_scores))
             if expected:
-                read = torch.cat([read, *expected], dim=1)
-        return packing, read, scores
+                outputs = torch.cat([outputs, *expected], dim=1)
+        return packing, outputs, scores
 
     def fixed_vectors(self) -> dict[str, Tensor]:
         """Return the embeddings, and for tokens the vectors of the reserved values."""
         return super().fixed_vectors() | {TOKEN: self.reserved}
 
     def with_tokens(self, encoded: Tensor) -> dict[str, Tensor]:
-        """Return what vectors_of() returns, for the tokens' vectors from encode()."""
+        """Return the result of vectors_of() for tokens with these vectors, from encode()."""
         return self.embeddings.matrices() | {TOKEN: torch.cat([self.reserved, encoded])}
 
     @torch.no_grad()
@@ -198,24 +198,24 @@ class BiLSTM(TokenRepresentation):
     @torch.no_grad()
     def encoded(self, sentences: Sentences) -> Tensor:
         """Return float32[tokens, size], the vectors of all tokens; sentences of similar lengths are encoded together."""
-        found = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
+        vectors = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
         for places, values, lengths in self._batches(sentences):
-            found[places] = self.encode(values, lengths).tokens
-        return found
+            vectors[places] = self.encode(values, lengths).tokens
+        return vectors
 
     @torch.no_grad()
     def tags_and_rules(
         self, sentences: Sentences, settle: SettleTags | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, FormScores]]:
-        found = self.all_tag_scores(sentences)
+        all_scores = self.all_tag_scores(sentences)
         if settle is not None:
-            settled = settle({column: scores.numpy(force=True) for column, scores in found.items()})
-            found = {column: to_device(scores, self.reserved.device) for column, scores in settled.items()}
-        tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in found.items()}
+            settled = settle({column: scores.numpy(force=True) for column, scores in all_scores.items()})
+            all_scores = {column: to_device(scores, self.reserved.device) for column, scores in settled.items()}
+        tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in all_scores.items()}
 
         @torch.no_grad()
         def scored(scorer: FormScorer, forms: Sequence[str], places: np.ndarray) -> np.ndarray:
-            return scorer.scores(forms, {column: scores[places] for column, scores in found.items()}).numpy(force=True)
+            return scorer.scores(forms, {column: scores[places] for column, scores in all_scores.items()}).numpy(force=True)
 
         scorers = {name: module for name, module in self.tasks.items() if isinstance(module, FormScorer)}
         return tags, {name: partial(scored, scorer) for name, scorer in scorers.items()}
@@ -223,12 +223,12 @@ class BiLSTM(TokenRepresentation):
     @torch.no_grad()
     def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
         """Return the scores of tag_scores() for all tokens: by predicted column, float32[tokens, values]."""
-        found: dict[str, Tensor] = {}
+        scores_by_column: dict[str, Tensor] = {}
         for places, values, lengths in self._batches(sentences):
             for column, scores in self.tag_scores(values, lengths, dropping).items():
-                all_scores = found.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
+                all_scores = scores_by_column.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
                 all_scores[places] = scores
-        return found
+        return scores_by_column
 
     def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
         """Yield batches of sentences of similar lengths: the places of their tokens, and the arguments of encode()."""
@@ -240,26 +240,28 @@ class BiLSTM(TokenRepresentation):
             values = torch.from_numpy(sentences.values[:, places].T.copy())
             yield torch.from_numpy(places).to(self.reserved.device), values, lengths[numbers]
 
-    def _read(self, layer: int, read: Tensor, packing: Packing, dropping: bool) -> Tensor:
+    def _read(self, layer: int, inputs: Tensor, packing: Packing, dropping: bool) -> Tensor:
         """Return float32[rows, 2 * hidden], the output of a layer for float32[rows, width]."""
         if layer and dropping and self.spec.dropout:
-            read = read * _sentence_mask(read, packing, self.spec.dropout)
+            inputs = inputs * _sentence_mask(inputs, packing, self.spec.dropout)
         sides = self.forwards[layer], self.backwards[layer]
-        return torch.cat([read_sequences(side, read, packing, side is sides[1]) for side in sides], dim=1)
+        return torch.cat([read_sequences(side, inputs, packing, side is sides[1]) for side in sides], dim=1)
 
-    def _scored(self, task: TaskModule, read: Tensor, packing: Packing, dropping: bool) -> dict[str, Tensor]:
+    def _scored(self, task: TaskModule, outputs: Tensor, packing: Packing, dropping: bool) -> dict[str, Tensor]:
         """Return the scores that a task makes of float32[rows, 2 * hidden]: by column, float32[rows, values]."""
         if dropping and task.dropout:
-            read = read * _sentence_mask(read, packing, task.dropout)
-        return task.read(read)
+            outputs = outputs * _sentence_mask(outputs, packing, task.dropout)
+        return task.read(outputs)
 
     def _embed(self, values: Tensor, lengths: np.ndarray, dropping: bool) -> Tensor:
         """Return float32[tokens, width], the vectors of all parts side by side."""
-        vectors = list(chain.from_iterable(read(values[:, rows], lengths, dropping) for rows, (read, _) in self._parts))
+        vectors = list(
+            chain.from_iterable(read_part(values[:, rows], lengths, dropping) for rows, (read_part, _) in self._parts)
+        )
         if dropping and self.spec.attribute_dropout:
-            vectors = [one * bernoulli_mask(one.new_empty(len(one), 1), self.spec.attribute_dropout) for one in vectors]
-        read = torch.cat(vectors, dim=1)
-        return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
+            vectors = [array * bernoulli_mask(array.new_empty(len(array), 1), self.spec.attribute_dropout) for array in vectors]
+        inputs = torch.cat(vectors, dim=1)
+        return inputs * bernoulli_mask(inputs, self.input_dropout) if dropping and self.input_dropout else inputs
 
 
 class _OnDevice:
@@ -279,6 +281,6 @@ class _OnDevice:
         return self.encode(sentences), *self._tokens.tags_and_rules(sentences, settle)
 
 
-def _sentence_mask(read: Tensor, packing: Packing, share: float) -> Tensor:
+def _sentence_mask(vectors: Tensor, packing: Packing, share: float) -> Tensor:
     """Return float32[rows, width], a mask that drops the same numbers at all tokens of a sentence."""
-    return bernoulli_mask(read.new_empty(packing.sizes[0], read.shape[1]), share)[packing.sequences]
+    return bernoulli_mask(vectors.new_empty(packing.sizes[0], vectors.shape[1]), share)[packing.sequences]

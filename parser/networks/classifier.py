@@ -35,11 +35,9 @@ class Classifier(nn.Module):
     """Scores outputs from feature values.
 
     Args:
-        tokens: the token representation.
         slots: the columns of the input.
         n_values: by one-hot attribute, how many values it has, including reserved ones.
         spec: the spec of the hidden layer.
-        n_outputs: number of outputs.
     """
 
     one_hot_columns: Tensor
@@ -87,7 +85,7 @@ class Classifier(nn.Module):
         """Return float32[batch, outputs], scores (logits).
 
         Args:
-            features: int32[batch, slots], what the slots read.
+            features: int32[batch, slots], the values that the slots read.
             vectors: ``tokens.vectors_of`` the sentences of the features; a static representation does not need it.
             dropping: whether dropout is in force.
         """
@@ -117,8 +115,8 @@ class Classifier(nn.Module):
             Int8Error: the device does not support 8-bit products.
         """
         encoder = self.tokens.frozen(int8)
-        made = self._weights(self.tokens.fixed_vectors(), encoder)
-        return made.rounded_by(encoder.arithmetic) if int8 and encoder is not None else made
+        weights = self._weights(self.tokens.fixed_vectors(), encoder)
+        return weights.rounded_by(encoder.arithmetic) if int8 and encoder is not None else weights
 
     def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
         """Return weights with given vectors, valid only for their sentences.
@@ -180,7 +178,7 @@ class Classifier(nn.Module):
         the same numbers of a vector wherever it is read, and no slots.
 
         Args:
-            features: int32[batch, slots], what the slots read.
+            features: int32[batch, slots], the values that the slots read.
             vectors: by embedded attribute, float32[values, size]; the work grows with the number of values.
             dropping: whether dropout is in force.
         """
@@ -266,17 +264,15 @@ def check_device(name: str) -> None:
         OptimalStepError: the message lists the available devices.
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
-        known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (cuda)"
+        devices = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (cuda)"
         near = did_you_mean(name, ("cpu", "cuda"), {"gpu": "cuda"})
-        raise OptimalStepError(f"there is no device {name!r} here{near}; available: {known}")
+        raise OptimalStepError(f"there is no device {name!r} here{near}; available: {devices}")
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
-    """Return a faster precomputed_scorer(), whose scores depend in their last digits on what is scored together.
+    """Return a faster precomputed_scorer(), whose last digits depend on the configurations scored together.
 
     Args:
-        weights: the weights of the classifier.
-        table: the features.
         sentences: the sentences of the features; only values that occur there can be scored.
     """
     hidden_of = hidden_layer(weights, table, sentences)
@@ -295,7 +291,6 @@ class ContextualScorer:
 
     Args:
         scorer: returns the scorer of some sentences.
-        table: the features.
         sentences: all sentences.
     """
 

@@ -78,9 +78,9 @@ def read_sequences(layer: nn.Module, inputs: Tensor, packing: Packing, from_end:
 
 
 def read_by_torch(layer: nn.Module, inputs: Tensor, packing: Packing, from_end: bool) -> Tensor:
-    """The reference implementation of read_sequences()."""
-    read = inputs[packing.reversed] if from_end else inputs
-    states = layer(PackedSequence(read, torch.tensor(packing.sizes)))[0].data
+    """Return the states as read_sequences() does, by torch's own layer: the reference implementation."""
+    ordered_inputs = inputs[packing.reversed] if from_end else inputs
+    states = layer(PackedSequence(ordered_inputs, torch.tensor(packing.sizes)))[0].data
     return states[packing.reversed] if from_end else states
 
 
@@ -129,10 +129,10 @@ class _Direction(torch.autograd.Function):
 
 def _steps(sizes: Sequence[int], from_end: bool) -> list[Step]:
     starts = np.cumsum([0, *sizes]).tolist()
-    steps, before, read = [], 0, 0
+    steps, before, previous_size = [], 0, 0
     for t in reversed(range(len(sizes))) if from_end else range(len(sizes)):
-        steps.append((starts[t], sizes[t], before, min(read, sizes[t])))
-        before, read = starts[t], sizes[t]
+        steps.append((starts[t], sizes[t], before, min(previous_size, sizes[t])))
+        before, previous_size = starts[t], sizes[t]
     return steps
 
 
@@ -192,8 +192,8 @@ def _backward(start, n, before, m, gates, cells, squashed, states, by_state, by_
             new = gate[2 * hidden + j]
             d_gate[2 * hidden + j] = d_cell[j] * gate[j] * (_ONE - new * new)
         if row - start < m:
-            one = before + row - start
-            last, d_last, last_state = cells[one], by_cell[one], states[one]
+            previous_row = before + row - start
+            last, d_last, last_state = cells[previous_row], by_cell[previous_row], states[previous_row]
             for j in range(hidden):
                 forget = gate[hidden + j]
                 d_gate[hidden + j] = d_cell[j] * last[j] * forget * (_ONE - forget)

@@ -48,11 +48,9 @@ class PartReading(NamedTuple):
 
 @singledispatch
 def module_of(part: WordPart, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
-    """Return what makes the vectors of a part, with fresh weights, drawn from torch's global generator.
+    """Return the reading of a part's vectors, with fresh weights, drawn from torch's global generator.
 
     Args:
-        part: the part.
-        spec: the spec of the network.
         inputs: the tables of vectors, including the part's ``tables``.
         reader: the part's reader of whole sentences, if it is ``in_sentences``.
     """
@@ -70,7 +68,6 @@ def prepare(part: WordPart, wanted: PartWishes, reader: Any, sentences: Sequence
     """Compute the vectors of training sentences for a part that is ``fixed``.
 
     Args:
-        part: the part.
         wanted: the plan's settings of parts.
         reader: the part's reader of whole sentences, if it is ``in_sentences``.
         sentences: of each part of the treebank, with the part's rows only.
@@ -151,11 +148,11 @@ class CharacterEncoder(nn.Module):
         packing, ends = Packing.of(lengths, device), np.cumsum(lengths)
         arrays = forms[forms != ABSENT], ends - 1, ends - lengths, numbers.reshape(-1)
         flat, lasts, firsts, numbered = (to_device(array, device) for array in arrays)
-        read = nn.functional.embedding(flat[packing.elements], self.vectors)
+        inputs = nn.functional.embedding(flat[packing.elements], self.vectors)
         last, first = packing.rows[lasts], packing.rows[firsts]
         forwards, backwards = (
-            read_sequences(self.forwards, read, packing, False),
-            read_sequences(self.backwards, read, packing, True),
+            read_sequences(self.forwards, inputs, packing, False),
+            read_sequences(self.backwards, inputs, packing, True),
         )
         vectors = torch.cat([forwards[last], backwards[first]], dim=1)
         return vectors[numbered]

@@ -80,7 +80,7 @@ def windows(sizes: np.ndarray, room: int) -> list[_Window]:
             break
         middle = before + (int(ends[last - 1]) - before) // 2
         first = max(first + 1, int(np.searchsorted(ends, middle, side="right")))
-    borders = [0, *((after[0] + one[1]) // 2 for one, after in pairwise(spans)), n]
+    borders = [0, *((after[0] + span[1]) // 2 for span, after in pairwise(spans)), n]
     return [_Window(*span, *kept) for span, kept in zip(spans, pairwise(borders), strict=True)]
 
 
@@ -92,7 +92,6 @@ class PretrainedEncoder:
         layers: how many of its last layers are read.
 
     Attributes:
-        pieces, layers: as passed.
         transformer: the encoder, a module of transformers.
         known: cached vectors by key() of a sentence, float16[tokens, layers, width].
 
@@ -129,20 +128,20 @@ class PretrainedEncoder:
             pieces: int32[longest, tokens], see PretrainedTokenizer.encode().
             offsets: int64[sentences + 1], where sentences begin among the tokens.
         """
-        found = np.empty((pieces.shape[1], self.layers, self.width), np.float16)
+        vectors = np.empty((pieces.shape[1], self.layers, self.width), np.float16)
         new = []
         for number, (start, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
-            known = self.known.get(key(pieces[:, start:end])) if self.known else None
-            if known is None:
+            cached_vectors = self.known.get(key(pieces[:, start:end])) if self.known else None
+            if cached_vectors is None:
                 new.append(number)
             else:
-                found[start:end] = known
+                vectors[start:end] = cached_vectors
         for some in self._batches(new):
             places = np.concatenate([np.arange(offsets[number], offsets[number + 1]) for number in some])
             lengths = np.diff(offsets)[some]
             with torch.no_grad(), one_thread(self._device):
-                found[places] = self.compute(torch.from_numpy(pieces[:, places]), lengths).to(torch.float16).numpy(force=True)
-        return found
+                vectors[places] = self.compute(torch.from_numpy(pieces[:, places]), lengths).to(torch.float16).numpy(force=True)
+        return vectors
 
     def _batches(self, numbers: list[int]) -> list[list[int]]:
         size = 1 if self._device.type == "cpu" else batch_sizes.WINDOWS_PER_BATCH
@@ -163,7 +162,7 @@ class PretrainedEncoder:
         is_piece = columns >= N_RESERVED
         numbers, sizes = columns[is_piece] - N_RESERVED, is_piece.sum(axis=1)
         before, after = self.pieces.before, self.pieces.after
-        read: list[list[int]] = []
+        window_pieces: list[list[int]] = []
         # For each window: the places whose vectors count, and their tokens.
         taken: list[np.ndarray] = []
         tokens: list[np.ndarray] = []
@@ -178,10 +177,10 @@ class PretrainedEncoder:
                 words = np.repeat(np.arange(window.kept, window.end), word_sizes[window.kept : window.end])
                 if number == 0 and before:
                     places, words = np.concatenate([[0], places]), np.concatenate([[-1], words])
-                read.append([*before, *numbers[begin:end].tolist(), *after])
+                window_pieces.append([*before, *numbers[begin:end].tolist(), *after])
                 taken.append(places)
                 tokens.append(root + 1 + words)
-        hidden = self._hidden(read)
+        hidden = self._hidden(window_pieces)
         longest = hidden.shape[1]
         flat = torch.from_numpy(np.concatenate([row * longest + places for row, places in enumerate(taken)])).to(hidden.device)
         index = np.concatenate(tokens)
@@ -191,20 +190,20 @@ class PretrainedEncoder:
         means = sums / torch.from_numpy(counts).to(hidden.device, torch.float32)[:, None, None]
         return nn.functional.layer_norm(means, means.shape[-1:])
 
-    def _hidden(self, read: Sequence[list[int]]) -> Tensor:
+    def _hidden(self, window_pieces: Sequence[list[int]]) -> Tensor:
         """Return float32[windows, longest, layers, width], the outputs of the layers for some windows."""
-        longest = max(1, *map(len, read)) if read else 1
-        ids = torch.zeros(len(read), longest, dtype=torch.int64)
-        mask = torch.zeros(len(read), longest, dtype=torch.int64)
-        for row, window in enumerate(read):
+        longest = max(1, *map(len, window_pieces)) if window_pieces else 1
+        ids = torch.zeros(len(window_pieces), longest, dtype=torch.int64)
+        mask = torch.zeros(len(window_pieces), longest, dtype=torch.int64)
+        for row, window in enumerate(window_pieces):
             ids[row, : len(window)] = torch.tensor(window, dtype=torch.int64)
             mask[row, : len(window)] = 1
-        parts = (one.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for one in (ids, mask))
-        found = []
+        parts = (array.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for array in (ids, mask))
+        hidden_states = []
         for some_ids, some_mask in zip(*parts, strict=True):
-            made = self.transformer(input_ids=some_ids, attention_mask=some_mask, output_hidden_states=True)
-            found.append(torch.stack(made.hidden_states[-self.layers :], dim=2).float())
-        return torch.cat(found)
+            outputs = self.transformer(input_ids=some_ids, attention_mask=some_mask, output_hidden_states=True)
+            hidden_states.append(torch.stack(outputs.hidden_states[-self.layers :], dim=2).float())
+        return torch.cat(hidden_states)
 
     def save(self, folder: Path) -> dict[str, str]:
         """Write the encoder with its current weights; return the checksums of its files."""
@@ -222,10 +221,8 @@ class PretrainedInput(nn.Module):
 
     Args:
         spec: the sizes of the mixture.
-        encoder: the pretrained encoder.
 
     Attributes:
-        spec, encoder: as passed.
         transformer: the pretrained encoder's module, if it is trained; else None.
     """
 
@@ -247,13 +244,13 @@ class PretrainedInput(nn.Module):
         """Return float32[tokens, size] for int32[tokens, longest]; see PretrainedEncoder.compute()."""
         if self.transformer is not None and torch.is_grad_enabled():
             self.transformer.train(dropping)
-            found = self.encoder.compute(pieces.t(), lengths)
+            layer_vectors = self.encoder.compute(pieces.t(), lengths)
             self.transformer.eval()
         else:
             offsets = np.concatenate([[0], np.cumsum(lengths)])
             by_layer = self.encoder.vectors(pieces.t().numpy(), offsets)
-            found = torch.from_numpy(by_layer).to(self.mix.device, torch.float32)
-        mixed = (found * torch.softmax(self.mix, 0)[:, None]).sum(dim=1) * self.scale
+            layer_vectors = torch.from_numpy(by_layer).to(self.mix.device, torch.float32)
+        mixed = (layer_vectors * torch.softmax(self.mix, 0)[:, None]).sum(dim=1) * self.scale
         return cast(Tensor, self.projection(mixed))
 
 
@@ -273,7 +270,6 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
     The name of a file is a hash of the encoder, the layers, the sentences, and all else that vectors depend on.
 
     Args:
-        encoder: the encoder.
         parts: sentences with the values of the pieces only; each part has its own file.
         folder: the folder of the files, created if needed.
     """
@@ -286,8 +282,8 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
         how = [encoder.pieces.sums, encoder.layers, *versions, str(encoder.transformer.device)]
         named = hashlib.sha256(json.dumps(how, sort_keys=True).encode() + b"".join(keys)).hexdigest()
         path, shape = folder / f"{named}.npy", (int(part.offsets[-1]), encoder.layers, encoder.width)
-        found = _read(path, shape)
-        if found is None:
+        cached_vectors = _read(path, shape)
+        if cached_vectors is None:
             with replacing(path) as temporary, temporary.open("wb") as file:
                 header = {"descr": "<f2", "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(file, header)
@@ -297,9 +293,11 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
                         vectors = encoder.vectors(some.values, some.offsets)
                         file.write(vectors.astype("<f2").tobytes())
                         bar.update(len(vectors))
-            found = _read(path, shape)
-            assert found is not None, "it has just been written"
-        encoder.known |= {one: found[start:end] for one, (start, end) in zip(keys, spans, strict=True)}
+            cached_vectors = _read(path, shape)
+            assert cached_vectors is not None, "it has just been written"
+        encoder.known |= {
+            sentence_key: cached_vectors[start:end] for sentence_key, (start, end) in zip(keys, spans, strict=True)
+        }
 
 
 def _read(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -307,10 +305,10 @@ def _read(path: Path, shape: tuple[int, ...]) -> np.ndarray | None:
     if not math.prod(shape):
         return np.empty(shape, np.float16)
     try:
-        found = np.asarray(np.lib.format.open_memmap(path, mode="r"))
+        vectors = np.asarray(np.lib.format.open_memmap(path, mode="r"))
     except (OSError, ValueError):
         return None
-    return found if found.dtype == np.float16 and found.shape == shape else None
+    return vectors if vectors.dtype == np.float16 and vectors.shape == shape else None
 
 
 def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
@@ -365,8 +363,8 @@ def _check_config(folder: Path) -> None:
         for name in files_of(folder):
             if name.endswith(".safetensors"):
                 with safe_open(folder / name, framework="np") as file:
-                    for one in file.keys():  # noqa: SIM118 - it is not a mapping
-                        tensors, numbers = tensors + 1, numbers + math.prod(file.get_slice(one).get_shape())
+                    for tensor_name in file.keys():  # noqa: SIM118 - it is not a mapping
+                        tensors, numbers = tensors + 1, numbers + math.prod(file.get_slice(tensor_name).get_shape())
         for field, value in config.items():
             if isinstance(value, int) and value > (tensors if field.endswith("layers") else numbers):
                 raise OptimalStepError(f"{CONFIG}: {field}={value:,} is more than the weights have")

@@ -42,8 +42,8 @@ class Embeddings(nn.Module):
     ) -> None:
         super().__init__()
         self.sizes = {name: embedding.size for name, embedding in embeddings.items()}
-        sets = {name: found for name, found in (elements or {}).items() if name in embeddings}
-        self.set_sums = nn.ModuleDict({name: SetSums(found, n_values[name]) for name, found in sets.items()})
+        sets = {name: set_elements for name, set_elements in (elements or {}).items() if name in embeddings}
+        self.set_sums = nn.ModuleDict({name: SetSums(set_elements, n_values[name]) for name, set_elements in sets.items()})
         self.vectors = nn.ParameterDict()
         for name, embedding in embeddings.items():
             n_vectors = sets[name].n_elements if name in sets else n_values[name]
@@ -90,7 +90,7 @@ class TokenRepresentation(nn.Module, ABC):
     """The vectors that slots read.
 
     Args:
-        attributes: what slots can read of a token, for FeatureTable.
+        attributes: the attributes of a token that slots can read, for FeatureTable.
         embeddings: the vectors that are the same in every sentence, including those of embedded relations.
 
     Attributes:

@@ -6,7 +6,7 @@ word while sentences are encoded, has losses that are learned in the passes, or 
 *Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
 values is a softmax over the products of the token's vector with a vector for each value. The layers above read the expected
 vector of the tag, under this distribution, from a second table. If values are sets, as in feats, the vectors of both tables
-include the sum of vectors of the elements: what is learned of ``Case=Nom`` serves every value that contains it.
+include the sum of vectors of the elements: knowledge about ``Case=Nom`` serves every value that contains it.
 
 *Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py). The hidden layer is the sum of the vectors
 of the form's affixes and trigrams, and of the expected vectors of its tags. A rule's vector includes the sum of the vectors of
@@ -50,7 +50,7 @@ class EncodedTokens(NamedTuple):
 
     Attributes:
         tokens: float32[tokens, size], the encoder's output, sentence by sentence; the artificial root is the first of each.
-        scores: by column, float32[tokens, values], what modules have read; see TaskModule.read().
+        scores: by column, float32[tokens, values], the results of TaskModule.read().
         lengths: int[sentences], the tokens of each.
     """
 
@@ -60,7 +60,7 @@ class EncodedTokens(NamedTuple):
 
 
 class TaskModule(nn.Module):
-    """What scores a task, and is trained.
+    """A module that scores a task, and is trained.
 
     Attributes:
         dropout: share of the numbers of its layer's outputs that is dropped for read() in training.
@@ -77,10 +77,9 @@ class TaskModule(nn.Module):
         raise NotImplementedError
 
     def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
-        """Yield the name of each thing that is learned, and its loss, a mean over words; nothing if there is no gold data.
+        """Yield the name and the loss of everything that is learned: means over words; nothing if there is no gold data.
 
         Args:
-            encoded: the sentences.
             gold: int32[rows, tokens], the part of Task.gold() that belongs to them.
             dropping: whether dropout is in force.
         """
@@ -98,7 +97,6 @@ class FormScorer(TaskModule, ABC):
         """Return float32[forms, outputs], scores (logits).
 
         Args:
-            forms: the forms.
             tag_scores: by column, float32[forms, values], the scores (logits) of their tags.
             dropping: whether dropout is in force.
         """
@@ -106,12 +104,7 @@ class FormScorer(TaskModule, ABC):
 
 @singledispatch
 def module_of_task(task: Task, spec: ClassifierSpec) -> TaskModule:
-    """Return the module of a task, with fresh weights, drawn from torch's global generator.
-
-    Args:
-        task: the task.
-        spec: the spec of the network.
-    """
+    """Return the module of a task, with fresh weights, drawn from torch's global generator."""
     raise TypeError(f"{task.name} has no module: register a function with parser.networks.tasks.module_of_task.register")
 
 
@@ -153,8 +146,8 @@ class Tagger(TaskModule):
         self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
         self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
         self.dropout = spec.dropout
-        read = tags if spec.size else {}
-        self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in read})
+        input_tasks = tags if spec.size else {}
+        self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in input_tasks})
 
     def keep(self, columns: Collection[str]) -> None:
         for task in columns:
@@ -172,11 +165,11 @@ class Tagger(TaskModule):
     def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
         """Yield the loss of each column: minus the mean log probability of the gold values."""
         for column, numbers in zip(self.outputs, gold, strict=True):  # biases are in alphabetical order
-            known = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
-            if len(known):
+            words = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
+            if len(words):
                 scores, device = encoded.scores[column], encoded.tokens.device
-                values = to_device(numbers[known].astype(np.int64) - N_RESERVED, device)
-                yield column, nn.functional.cross_entropy(scores[to_device(known, device)], values)
+                values = to_device(numbers[words].astype(np.int64) - N_RESERVED, device)
+                yield column, nn.functional.cross_entropy(scores[to_device(words, device)], values)
 
 
 class _ValueVectors(nn.Module):
@@ -204,7 +197,6 @@ class LemmaScorer(FormScorer):
     Args:
         spec: the sizes of the scorer.
         tags: by task of the tagger, its values.
-        rules: the rules.
     """
 
     def __init__(self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: SetVocabulary) -> None:
@@ -246,7 +238,6 @@ class BiaffineScorer(TaskModule):
     Args:
         spec: the sizes of the scorer.
         width: the length of the vectors of tokens.
-        n_relations: the number of relations.
     """
 
     def __init__(self, spec: BiaffineSpec, width: int, n_relations: int) -> None:
@@ -274,44 +265,46 @@ class BiaffineScorer(TaskModule):
             relations: int[tokens], relations; negative for unknown ones.
             dropping: whether dropout is in force.
         """
-        read = self._dropped(tokens[grid.elements], dropping)
-        columns = grid.cells % read.shape[1]
-        arc_scores = self._arc_scores(read, grid, dropping)
+        vectors = self._dropped(tokens[grid.elements], dropping)
+        columns = grid.cells % vectors.shape[1]
+        arc_scores = self._arc_scores(vectors, grid, dropping)
         heads, relations, words = heads.astype(np.int64), relations.astype(np.int64), np.flatnonzero(heads >= 0)
         if not len(words):
             return tokens.new_zeros(())
         places, gold = to_device(words, tokens.device), to_device(heads[words], tokens.device)
         arc_loss = nn.functional.cross_entropy(arc_scores.flatten(0, 1)[grid.cells[places]], gold)
 
-        known = words[relations[words] >= 0]
-        if not len(known):
+        labelled_words = words[relations[words] >= 0]
+        if not len(labelled_words):
             return arc_loss
-        places, gold = to_device(known, tokens.device), to_device(heads[known], tokens.device)
-        dependent = self._vectors(self.relation_dependent, read, dropping).flatten(0, 1)[grid.cells[places]]
-        head = self._vectors(self.relation_head, read, dropping)[gold, columns[places]]
+        places, gold = to_device(labelled_words, tokens.device), to_device(heads[labelled_words], tokens.device)
+        dependent = self._vectors(self.relation_dependent, vectors, dropping).flatten(0, 1)[grid.cells[places]]
+        head = self._vectors(self.relation_head, vectors, dropping)[gold, columns[places]]
         relation_scores = self._relation_scores(_with_one(dependent), _with_one(head))
-        return arc_loss + nn.functional.cross_entropy(relation_scores, to_device(relations[known], tokens.device))
+        return arc_loss + nn.functional.cross_entropy(relation_scores, to_device(relations[labelled_words], tokens.device))
 
-    def _arc_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
+    def _arc_scores(self, vectors: Tensor, grid: Grid, dropping: bool) -> Tensor:
         """Return float32[longest, sentences, longest]: for each token, the scores of all tokens of its sentence as its head."""
-        dependents = self._vectors(self.arc_dependent, read, dropping).transpose(0, 1)
-        heads = self._vectors(self.arc_head, read, dropping).transpose(0, 1)
+        dependents = self._vectors(self.arc_dependent, vectors, dropping).transpose(0, 1)
+        heads = self._vectors(self.arc_head, vectors, dropping).transpose(0, 1)
         scores = dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
-        outside = torch.ones(read.shape[:2], dtype=torch.bool, device=read.device).flatten().index_fill(0, grid.cells, False)
-        return scores.masked_fill(outside.view(read.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
+        outside = (
+            torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device).flatten().index_fill(0, grid.cells, False)
+        )
+        return scores.masked_fill(outside.view(vectors.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
 
     def _relation_scores(self, dependents: Tensor, heads: Tensor) -> Tensor:
         """Return float32[m, relations], as relation_product does, by two matrix products, in a fifth of the time."""
         by_head = (dependents @ self.relation_product.weight.transpose(0, 1).flatten(1)).view(len(heads), -1, heads.shape[1])
         return (by_head @ heads[:, :, None]).squeeze(2) + self.relation_product.bias
 
-    def _vectors(self, layer: nn.Module, read: Tensor, dropping: bool) -> Tensor:
+    def _vectors(self, layer: nn.Module, inputs: Tensor, dropping: bool) -> Tensor:
         """Return float32[longest, sentences, size], the vectors that a layer makes."""
-        return self._dropped(nn.functional.leaky_relu(layer(read), SLOPE), dropping)
+        return self._dropped(nn.functional.leaky_relu(layer(inputs), SLOPE), dropping)
 
-    def _dropped(self, read: Tensor, dropping: bool) -> Tensor:
+    def _dropped(self, vectors: Tensor, dropping: bool) -> Tensor:
         """Return the vectors with dropout; the same numbers are dropped at all tokens of a sentence."""
-        return read * bernoulli_mask(read[:1], self.spec.dropout) if dropping and self.spec.dropout else read
+        return vectors * bernoulli_mask(vectors[:1], self.spec.dropout) if dropping and self.spec.dropout else vectors
 
 
 def _with_one(vectors: Tensor) -> Tensor:

@@ -54,8 +54,8 @@ def system_class(name: str) -> type[TransitionSystem]:
     if name not in _SYSTEMS:
         near = did_you_mean(name, _SYSTEMS)
         raise OptimalStepError(f"unknown transition system {name!r}{near}; known: {', '.join(_SYSTEMS)}")
-    found = _SYSTEMS[name]
-    return found if isinstance(found, type) else getattr(import_module(found[0]), found[1])
+    place = _SYSTEMS[name]
+    return place if isinstance(place, type) else getattr(import_module(place[0]), place[1])
 
 
 def create(name: str, n_relations: int, root_relation: int | None = None, **options: int) -> TransitionSystem:
@@ -68,8 +68,8 @@ def create(name: str, n_relations: int, root_relation: int | None = None, **opti
     try:
         return cls(n_relations, root_relation, **options)
     except TypeError as error:
-        given = ", ".join(f"{key}={value}" for key, value in options.items())
-        raise OptimalStepError(f"transition system {name!r} does not take {given}") from error
+        arguments = ", ".join(f"{key}={value}" for key, value in options.items())
+        raise OptimalStepError(f"transition system {name!r} does not take {arguments}") from error
 
 
 def create_for(relations: Vocabulary, name: str, options: Mapping[str, int]) -> TransitionSystem:

@@ -38,8 +38,7 @@ class ArcEager(TransitionSystem):
     """Arc-eager: projective trees, arcs between the top of the stack and the first token of the buffer.
 
     Args:
-        n_relations: number of relations.
-        root_relation: see TransitionSystem.
+        n_relations, root_relation: see TransitionSystem.
         nonmonotonic: whether arcs can be undone.
     """
 
@@ -66,9 +65,9 @@ class ArcEager(TransitionSystem):
         return np.array([LEFT, RIGHT, ATTACH, REDUCE, SHIFT])
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        found = Transitions(*np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32))
-        fill_transitions(now, rows, self.nonmonotonic, single_root, found.rows, found.blocks, found.heads, found.children)
-        return found
+        result = Transitions(*np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32))
+        fill_transitions(now, rows, self.nonmonotonic, single_root, result.rows, result.blocks, result.heads, result.children)
+        return result
 
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray

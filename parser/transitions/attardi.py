@@ -32,8 +32,7 @@ class Attardi(TransitionSystem):
     """Attardi's system of a degree; trees are projective only with degree 1.
 
     Args:
-        n_relations: number of relations.
-        root_relation: see TransitionSystem.
+        n_relations, root_relation: see TransitionSystem.
         degree: how many elements below the top an arc may reach, 1 to MAX_DEGREE.
     """
 

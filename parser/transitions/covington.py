@@ -5,8 +5,8 @@ stack 0..i; the tokens between i and b are passed. Transitions, in the order of 
 
 * shift ends the comparison: the stack becomes 0..b. Needs a buffer.
 * no_arc passes i; needs i >= 1.
-* left makes i a child of b and passes i; needs i >= 1 and a buffer; i has no head, and is not an ancestor of b.
-* right makes b a child of i and passes i; needs i >= 1 and a buffer; b has no head, and is not an ancestor of i.
+* left makes i a child of b and passes i; needs a buffer, and an i >= 1 that has no head and is not an ancestor of b.
+* right makes b a child of i and passes i; needs i >= 1, and a b that has no head and is not an ancestor of i.
 
 When the buffer is empty, the last phase begins. While the artificial root has no child, the top is the last token without a
 head:

@@ -17,7 +17,6 @@ def best(
     """Return columns and relations, int32[m], of the applicable outputs with the highest scores; the first one wins a tie.
 
     Args:
-        system: the transition system.
         scores: float32[feature rows, outputs].
         transitions: the transitions, made with the same ``single_root``.
         single_root: whether exactly the arcs from the artificial root have the root relation.
@@ -62,9 +61,7 @@ def correct_outputs(
     the entry is any_output() of the block, a negative number, which with_best_labels() and labels_of() resolve.
 
     Args:
-        system: the transition system.
         optimal: bool[m, width].
-        transitions: the transitions.
         gold_relations: int32[batch, width], gold relations by row and token, negative where unknown.
         rows: int[m], the rows of ``gold_relations`` that the transitions belong to.
     """
@@ -98,10 +95,10 @@ def with_best_labels(system: TransitionSystem, outputs: np.ndarray, transitions:
     is_any = outputs < NO_NODE
     if not is_any.any():
         return outputs
-    labels, best_ones = labels_of(system, outputs[is_any]), outputs.copy()
-    own = np.take_along_axis(scores[transitions.rows[is_any]], labels, axis=1)
-    best_ones[is_any] = np.take_along_axis(labels, own.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return best_ones
+    labels, best_outputs = labels_of(system, outputs[is_any]), outputs.copy()
+    label_scores = np.take_along_axis(scores[transitions.rows[is_any]], labels, axis=1)
+    best_outputs[is_any] = np.take_along_axis(labels, label_scores.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return best_outputs
 
 
 @kernel()
@@ -121,7 +118,7 @@ def _best_transitions(scores, rows, blocks, heads, block_starts, block_sizes, ro
 
 @kernel()
 def best_transition(scores, rows, blocks, heads, m, block_starts, block_sizes, root_relation):
-    """Return what best() does for configuration ``m``, in a kernel; for ``root_relation`` see required_root_relation()."""
+    """Return the column and relation that best() chooses for configuration ``m``; see required_root_relation()."""
     column, relation = NO_NODE, NO_NODE
     highest = -np.inf
     for c in range(rows.shape[1]):
@@ -141,9 +138,9 @@ def best_transition(scores, rows, blocks, heads, m, block_starts, block_sizes, r
 
 @array_kernel()
 def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, root_relation, columns, relations):
-    found = np.empty(len(rows), np.float64)
+    log_probs = np.empty(len(rows), np.float64)
     for m in range(len(rows)):
-        own = rows[m, columns[m]], block_starts[blocks[m, columns[m]]] + max(relations[m], 0)
+        place = rows[m, columns[m]], block_starts[blocks[m, columns[m]]] + max(relations[m], 0)
         total = 0.0  # of exponentials relative to the transition's own
         for c in range(rows.shape[1]):
             row = rows[m, c]
@@ -153,9 +150,9 @@ def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, r
             for r in range(block_sizes[blocks[m, c]]):
                 if not _can_bear(heads[m, c], r, root_relation):
                     continue
-                total += np.exp(np.float64(scores[row, start + r]) - np.float64(scores[own[0], own[1]]))
-        found[m] = -np.log(total)
-    return found
+                total += np.exp(np.float64(scores[row, start + r]) - np.float64(scores[place[0], place[1]]))
+        log_probs[m] = -np.log(total)
+    return log_probs
 
 
 def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice = slice(None)) -> Query:
@@ -163,7 +160,6 @@ def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice =
 
     Args:
         sentences: int32[m], the numbers of their sentences among the trees that the oracle is bound to.
-        now: the configurations.
         rows: int[m], the rows to query; if omitted, all rows: then the query is a view of ``now``.
     """
     return Query(
@@ -184,5 +180,5 @@ def optimal_transitions(scores: np.ndarray) -> np.ndarray:
 
 def best_correct_columns(outputs: np.ndarray, transitions: Transitions, scores: np.ndarray) -> np.ndarray:
     """Return int64[m], the column of the correct output (int32[m, width]) with the highest of ``scores``."""
-    own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(transitions.rows, 0), np.maximum(outputs, 0)])
-    return own.argmax(axis=1)
+    correct_scores = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(transitions.rows, 0), np.maximum(outputs, 0)])
+    return correct_scores.argmax(axis=1)

@@ -116,7 +116,6 @@ class FeatureTable:
         candidate_positions: the positions of candidates of the transition system, in its order.
 
     Attributes:
-        slots: the slots.
         attributes: the attributes that slots can read, in the order of values().
         programs: int32[positions, 9], the positions as numbers; see program_of().
         in_buffer: bool[positions], whether the position is an element of the buffer itself, so it changes only on a shift.
@@ -126,11 +125,11 @@ class FeatureTable:
     def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], candidate_positions: Sequence[str] = ()) -> None:
         if len(set(slots)) != len(slots):
             raise OptimalStepError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
-        known = [*attributes, RELATION]
+        names = [*attributes, RELATION]
         for slot in slots:
-            if slot.attribute not in known:
-                near = did_you_mean(slot.attribute, known)
-                raise OptimalStepError(f"feature slot {slot} reads an unknown attribute{near}; known: {', '.join(known)}")
+            if slot.attribute not in names:
+                near = did_you_mean(slot.attribute, names)
+                raise OptimalStepError(f"feature slot {slot} reads an unknown attribute{near}; known: {', '.join(names)}")
             if (base := _base(slot.position)) in CANDIDATE_POSITIONS and base not in candidate_positions:
                 raise OptimalStepError(
                     f"feature slot {slot} begins at {base}, a position that the transition system lacks; begin at s0, s1, ... "
@@ -143,7 +142,7 @@ class FeatureTable:
         self.in_buffer = np.array([position in _IN_BUFFER for position in positions])
         self.columns = np.array(
             [
-                (positions.index(slot.position), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))
+                (positions.index(slot.position), NO_NODE if slot.attribute == RELATION else names.index(slot.attribute))
                 for slot in slots
             ],
             np.int32,
@@ -176,7 +175,6 @@ class FeatureTable:
         """Return int32[feature rows, slots], the values of the slots; ABSENT where there is no such node or relation.
 
         Args:
-            configurations: the configurations.
             rows: int[m], the rows to read.
             sentences: the sentences, with the tokens' attributes.
             numbers: int[batch], the number of the sentence of each configuration.
@@ -195,8 +193,8 @@ def feature_rows(rows: np.ndarray, transitions: Transitions | None) -> tuple[np.
     """Return the entry of ``rows`` of each feature row, and its nodes at positions of candidates, int32[feature rows, n]."""
     if transitions is not None and transitions.starts is not None:
         rows = np.repeat(rows, np.diff(transitions.starts))
-    found = None if transitions is None else transitions.candidate_nodes
-    return rows, np.empty((len(rows), 0), np.int32) if found is None else found
+    nodes = None if transitions is None else transitions.candidate_nodes
+    return rows, np.empty((len(rows), 0), np.int32) if nodes is None else nodes
 
 
 def _base(position: str) -> str:

@@ -60,11 +60,11 @@ class Pointer(TransitionSystem):
         feature_rows, heads, children = np.full((3, *able.shape), NO_NODE, np.int32)
         feature_rows[configurations, candidates] = np.arange(len(candidates))
         heads[configurations, candidates] = candidates
-        own = rows[configurations]
-        children[configurations, candidates] = tokens = now.buffer_fronts[own]
-        right = np.where(candidates < now.lengths[own], candidates + 1, NO_NODE)
-        parents = now.heads[own, candidates]
-        grandparents = now.heads[own, np.maximum(parents, 0)]  # 0 has no head
+        candidate_rows = rows[configurations]
+        children[configurations, candidates] = tokens = now.buffer_fronts[candidate_rows]
+        right = np.where(candidates < now.lengths[candidate_rows], candidates + 1, NO_NODE)
+        parents = now.heads[candidate_rows, candidates]
+        grandparents = now.heads[candidate_rows, np.maximum(parents, 0)]  # 0 has no head
         nodes = np.stack([tokens, candidates, tokens - 1, candidates - 1, right, parents, grandparents], axis=1)
         starts = np.concatenate([[0], able.sum(axis=1, dtype=np.int64).cumsum()])
         return Transitions(feature_rows, np.zeros_like(heads), heads, children, nodes.astype(np.int32), starts)
@@ -90,10 +90,10 @@ def mark_heads(now, rows, single_root, able):
             node = head
             while node != NO_NODE and able[r, node] == _UNKNOWN:
                 node = now.heads[row, node]
-            found = 1 if node == NO_NODE else able[r, node]
+            mark = 1 if node == NO_NODE else able[r, node]
             node = head
             while node != NO_NODE and able[r, node] == _UNKNOWN:
-                able[r, node] = found
+                able[r, node] = mark
                 node = now.heads[row, node]
         if single_root and now.children[row, 0, 1] != NO_NODE:
             able[r, 0] = 0

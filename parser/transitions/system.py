@@ -61,7 +61,6 @@ class TransitionSystem(ABC):
         block_sizes: int32[blocks], outputs in each block: 1 for transitions without an arc, else ``n_relations``. The
             classifier's outputs are in the order of the blocks.
         block_starts: int32[blocks], the first output of each block.
-        n_outputs: the number of outputs.
         options: further arguments of the system, such as its degree; a model's folder stores them.
     """
 
@@ -122,7 +121,6 @@ class TransitionSystem(ABC):
         """Return the transitions of the given rows (int[m]), at least one for each that is not final.
 
         Args:
-            now: the configurations.
             rows: the rows of ``now`` to describe.
             single_root: only transitions that lead to trees with exactly one child of the artificial root; at least one.
         """
@@ -134,9 +132,7 @@ class TransitionSystem(ABC):
         """Take a transition in each of the rows, in place. The transitions must be applicable; this is not checked.
 
         Args:
-            now: the configurations.
             rows: int[m], the rows of ``now`` to change.
-            transitions: their transitions.
             chosen: int32[m], the columns to take.
             relations: int32[m], the relations of the new arcs; ignored if there is no arc.
         """

@@ -57,13 +57,7 @@ def search_batched(
 ) -> BatchedItems:
     """Search, and return the final items of all sentences.
 
-    Args:
-        sentences: encoded sentences.
-        system: the transition system.
-        table: the features.
-        scorer: the classifier.
-        beam: the beam.
-        single_root, restriction: see parse_batched().
+    For ``single_root`` and ``restriction`` see parse_batched().
     """
     numbers = np.arange(len(sentences))
     items = BatchedItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
@@ -80,7 +74,6 @@ class NextItems:
     """The items after a step.
 
     Attributes:
-        items: the items.
         parents: int64[items], the item that each was made from.
         columns: int32[items], the transition that made it; NO_NODE: the item was final and is unchanged.
     """
@@ -106,10 +99,8 @@ def advance_items(
     Args:
         items: the items before the step.
         rows: int64[m], the items that are not final.
-        system: the transition system.
         transitions: the transitions of these m items.
         scores: float32[feature rows, outputs], their scores.
-        beam: the beam.
         single_root: see parse_batched().
         allowed: the allowed transitions; None: all. Forbidden ones still count in the normalization of local scores.
     """
@@ -117,34 +108,34 @@ def advance_items(
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
     candidates: dict[int, list[tuple[float, int, int, int]]] = {}
     for item, number in enumerate(items.numbers.tolist()):
-        own = candidates.setdefault(number, [])
+        rivals = candidates.setdefault(number, [])
         if item not in ranks:
-            own.append((float(items.totals[item]), item, NO_NODE, NO_NODE))
+            rivals.append((float(items.totals[item]), item, NO_NODE, NO_NODE))
             continue
-        own += [
+        rivals += [
             (float(total), item, column, relation)
             for total, column, relation in _best_transitions(
                 items.totals[item], ranks[item], system, transitions, scores, beam, single_root, allowed
             )
         ]
-    for own in candidates.values():
+    for rivals in candidates.values():
         # The sort is stable: among equal scores, the better item comes first, then the classifier's better output.
-        own.sort(key=lambda candidate: -candidate[0])
-        for total, item, column, relation in own if beam.merge is not Merge.NONE else own[: beam.size]:
+        rivals.sort(key=lambda candidate: -candidate[0])
+        for total, item, column, relation in rivals if beam.merge is not Merge.NONE else rivals[: beam.size]:
             parents.append(item)
             columns.append(column)
             relations.append(relation)
             totals.append(total)
-    made = items.take(np.array(parents))
-    made.totals = np.array(totals)
+    new_items = items.take(np.array(parents))
+    new_items.totals = np.array(totals)
     taken = np.array(columns, np.int32)
     advancing = np.flatnonzero(taken != NO_NODE)
     parent_ranks = np.array([ranks[parents[row]] for row in advancing])
     system.apply(
-        made.now, advancing, _taken(transitions, parent_ranks), taken[advancing], np.array(relations, np.int32)[advancing]
+        new_items.now, advancing, _taken(transitions, parent_ranks), taken[advancing], np.array(relations, np.int32)[advancing]
     )
-    kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
-    return NextItems(made.take(kept), np.array(parents)[kept], taken[kept])
+    kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(new_items, beam.size)
+    return NextItems(new_items.take(kept), np.array(parents)[kept], taken[kept])
 
 
 def _best_transitions(
@@ -159,7 +150,7 @@ def _best_transitions(
 ) -> list[tuple[float, int, int]]:
     """Return the best columns and relations of one configuration, with the scores of the items that they make."""
     root_relation = required_root_relation(system, single_root)
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     outputs: list[float] = []
     for column, feature_row in enumerate(transitions.rows[row].tolist()):
         if feature_row == NO_NODE:
@@ -168,16 +159,16 @@ def _best_transitions(
         block_scores = scores[feature_row, system.block_starts[block] :]
         for relation in range(system.block_sizes[block]):
             if head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation):
-                found.append((column, relation))
+                pairs.append((column, relation))
                 outputs.append(block_scores[relation])
-    own = finite(np.array(outputs, np.float32))
-    norm = normalizer(own, beam.scores)
-    order = np.argsort(-own, kind="stable")
+    finite_scores = finite(np.array(outputs, np.float32))
+    norm = normalizer(finite_scores, beam.scores)
+    order = np.argsort(-finite_scores, kind="stable")
     if allowed is not None:
-        is_allowed = [allowed.permits(row, column, relation) for column, relation in found]
+        is_allowed = [allowed.permits(row, column, relation) for column, relation in pairs]
         order = order[np.array(is_allowed)[order]]
     order = order[: beam.size]
-    return [((total - norm) + own[i], *found[i]) for i in order.tolist()]
+    return [((total - norm) + finite_scores[i], *pairs[i]) for i in order.tolist()]
 
 
 def _taken(transitions: Transitions, rows: np.ndarray) -> Transitions:
@@ -185,12 +176,12 @@ def _taken(transitions: Transitions, rows: np.ndarray) -> Transitions:
     return Transitions(transitions.rows[rows], transitions.blocks[rows], transitions.heads[rows], transitions.children[rows])
 
 
-def _distinct_rows(made: BatchedItems, size: int) -> np.ndarray:
+def _distinct_rows(items: BatchedItems, size: int) -> np.ndarray:
     """Return int64[m], for each sentence the first ``size`` items whose configurations differ from all before them."""
     kept, seen = [], set()
     counts: dict[int, int] = {}
-    now = made.now
-    for row, number in enumerate(made.numbers.tolist()):
+    now = items.now
+    for row, number in enumerate(items.numbers.tolist()):
         stack = now.stacks[row, : now.stack_sizes[row]].tobytes()
         buffer = now.buffers[row, now.buffer_fronts[row] : now.lengths[row] + 1].tobytes()
         key = number, stack, buffer, now.heads[row].tobytes(), now.relations[row].tobytes()
@@ -205,10 +196,7 @@ class BatchedBeamParser:
     """Searches with a beam for any transition system and any scorer; see KBestParser.
 
     Args:
-        system: the transition system.
-        table: the features.
         scorer_of: makes the ``Scorer`` for some sentences.
-        beam: the beam.
     """
 
     def __init__(self, system: TransitionSystem, table: Features, scorer_of: Callable[[Sentences], Scorer], beam: Beam) -> None:
@@ -233,8 +221,8 @@ class BatchedBeamParser:
     ) -> Parses:
         """Parse sentences; see SentenceParser, and BatchedParser.parse() for ``restriction_of``."""
         parses = Parses.allocate(sentences.offsets)
-        found = self.k_best(sentences, 1, single_root=single_root, restriction_of=restriction_of)
-        write_trees((best for best, *_ in found), parses)
+        trees = self.k_best(sentences, 1, single_root=single_root, restriction_of=restriction_of)
+        write_trees((best for best, *_ in trees), parses)
         return parses
 
     def k_best(
@@ -247,7 +235,7 @@ class BatchedBeamParser:
     ) -> list[list[Tree]]:
         """Return the k best trees of each sentence; k is at most the size of the beam."""
         self._beam.check_k_best(k)
-        found: list[list[Tree]] = []
+        best_trees: list[list[Tree]] = []
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):
             part = sentences.span(first, last)
             scorer = self._scorer_of(part)
@@ -259,5 +247,5 @@ class BatchedBeamParser:
             for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):
                 inside = slice(1, items.now.lengths[row] + 1)
                 trees[number].append(Tree(total, items.now.heads[row, inside], items.now.relations[row, inside]))
-            found += [distinct(own, k) for own in trees]
-        return found
+            best_trees += [distinct(sentence_trees, k) for sentence_trees in trees]
+        return best_trees

@@ -61,7 +61,7 @@ class Expansion(NamedTuple):
 
     Attributes:
         scores: float32[size, outputs], the classifier's; minus infinity where an output is not applicable.
-        norms: float64[size], what is subtracted from the score of an output.
+        norms: float64[size], the number that is subtracted from the scores of an item's outputs.
         best: int32[size], the best output that has not been taken yet; NO_NODE if none is left.
         totals: float64[size], the score of the item that ``best`` makes.
         taken: int32[size], how many outputs have been taken.
@@ -169,10 +169,10 @@ def parse_sentences(offsets, model, rules, options, workspace, first, all_heads,
         for m in range(2 * length):
             for k in range(items.counts[m]):
                 score_item(model, rules, options.local, start, length, workspace, m, k)
-            made = select_items(rules, options.size, options.merging, workspace, m)
-            if made == FULL:
+            count = select_items(rules, options.size, options.merging, workspace, m)
+            if count == FULL:
                 return s
-            items.counts[m + 1] = made
+            items.counts[m + 1] = count
         heads, relations = all_heads[start : start + length + 1], all_relations[start : start + length + 1]
         read_trees(stacks, items.cells[2 * length, 0], heads, relations, scratch.path)
     return len(offsets) - 1
@@ -254,8 +254,8 @@ def select_items(rules, size, merging, workspace, m):
         expansion.taken[k] = 0
         best = np.float64(expansion.scores[k, expansion.best[k]])
         expansion.totals[k] = (items.totals[m, k] - expansion.norms[k]) + best
-    made = 0
-    while made < size:
+    count = 0
+    while count < size:
         chosen = NO_NODE
         highest = -np.inf
         for k in range(items.counts[m]):
@@ -272,31 +272,26 @@ def select_items(rules, size, merging, workspace, m):
             return FULL
         is_new = True
         if merging:
-            for other in range(made):
+            for other in range(count):
                 # Equal stacks after equally many transitions have equal buffers.
                 is_new &= items.cells[m + 1, other] != cell
         if is_new:
-            items.cells[m + 1, made] = cell
-            items.fronts[m + 1, made] = front + 1 if output == 0 else front
-            items.totals[m + 1, made] = highest
-            items.parents[m + 1, made] = chosen
-            items.outputs[m + 1, made] = output
-            made += 1
+            items.cells[m + 1, count] = cell
+            items.fronts[m + 1, count] = front + 1 if output == 0 else front
+            items.totals[m + 1, count] = highest
+            items.parents[m + 1, count] = chosen
+            items.outputs[m + 1, count] = output
+            count += 1
         expansion.taken[chosen] += 1
         if expansion.taken[chosen] == size:
             expansion.best[chosen] = NO_NODE
-        elif made < size:
+        elif count < size:
             _next_output(expansion, chosen, items.totals[m, chosen])
-    return made
+    return count
 
 
 class BeamParser(CompiledParser):
-    """Searches with a beam; see CompiledParser, and KBestParser.
-
-    Args:
-        weights, system, table, threads: see CompiledParser.
-        beam: the beam.
-    """
+    """Searches with a beam; see CompiledParser (also for the arguments), and KBestParser."""
 
     _system: Attardi
 
@@ -311,12 +306,12 @@ class BeamParser(CompiledParser):
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
         """Return the k best trees of each sentence in the final beam, best first."""
         self.beam.check_k_best(k)
-        found: list[list[Tree]] = []
+        best_trees: list[list[Tree]] = []
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(*span)
             search = self._search(part.offsets, self.words_of(part), single_root)
-            found += [distinct(trees, k) for trees in search.final_trees(k)]
-        return found
+            best_trees += [distinct(trees, k) for trees in search.final_trees(k)]
+        return best_trees
 
     def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> BeamSearch:
         return BeamSearch(offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table)
@@ -328,9 +323,6 @@ class BeamSearch:
     Args:
         offsets: int64[sentences + 1], where they begin.
         model: the classifier with their words.
-        rules: the transition system's.
-        beam: the beam.
-        table: the features.
     """
 
     _workspace: BeamWorkspace
@@ -356,7 +348,7 @@ class BeamSearch:
         Read the trees of a sentence before going on: the next one reuses the workspace.
         """
         for length in self._each_sentence():
-            yield self._found(length, k)
+            yield self._last_trees(length, k)
 
     def _each_sentence(self) -> Iterator[int]:
         """Search through one sentence after another, and yield its number of tokens."""
@@ -385,7 +377,7 @@ class BeamSearch:
         options = BeamOptions.of(self.beam)
         return parse_sentences(offsets, self.model, self.rules, options, self._workspace, first, heads, relations)
 
-    def _found(self, length: int, k: int) -> Iterable[Tree]:
+    def _last_trees(self, length: int, k: int) -> Iterable[Tree]:
         """Yield the scored trees of the last items of the sentence searched last; see final_trees()."""
         stacks, items, _, scratch = self._workspace
         for rank in range(items.counts[2 * length]):

@@ -62,13 +62,13 @@ class RerankingParser:
     def _ranked(self, sentences: Sentences, k: int, single_root: bool) -> Iterator[list[Tree]]:
         """Yield the trees of each sentence, best first, k or more if found; trees of equal score keep the beam's order."""
         sentences = replace(sentences, vectors=self._encoder.encode(sentences))
-        found = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
+        candidates = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
         vectors = self._encoder.arithmetic.floats(self._encoder.encode(sentences))
-        every = [(start, tree) for start, trees in zip(sentences.offsets.tolist(), found, strict=False) for tree in trees]
+        every = [(start, tree) for start, trees in zip(sentences.offsets.tolist(), candidates, strict=False) for tree in trees]
         words = [np.arange(start + 1, start + 1 + len(tree.heads)) for start, tree in every]
         heads, relations = [start + tree.heads for start, tree in every], [tree.relations for _, tree in every]
         by_arc = self._heads.log_probabilities(vectors, sentences.offsets, *map(np.concatenate, (words, heads, relations)))
         by_tree = np.bincount(np.repeat(np.arange(len(every)), [*map(len, words)]), by_arc, len(every))
         totals = np.nan_to_num(by_tree + [tree.score for _, tree in every], nan=-np.inf)
-        for trees, own in zip(found, np.split(totals, np.cumsum([len(trees) for trees in found])), strict=False):
-            yield [replace(trees[i], score=float(own[i])) for i in np.argsort(-own, kind="stable")]
+        for trees, scores in zip(candidates, np.split(totals, np.cumsum([len(trees) for trees in candidates])), strict=False):
+            yield [replace(trees[i], score=float(scores[i])) for i in np.argsort(-scores, kind="stable")]

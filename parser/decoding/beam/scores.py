@@ -31,7 +31,7 @@ def finite(scores: np.ndarray) -> np.ndarray:
 
 
 def normalizer(scores: np.ndarray, scored: Scores) -> float:
-    """Return what is subtracted from each of these scores, float64[applicable outputs]: see Scores."""
+    """Return the number to subtract from each of these scores, float64[applicable outputs]; see Scores."""
     if scored is Scores.GLOBAL:
         return 0.0
     return float(scores.max() + np.log(np.exp(scores - scores.max()).sum()))
@@ -120,7 +120,6 @@ def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
         start: where the sentence begins in ``words``.
         stacks, tops, ahead: the configuration.
         positions: some Positions; they may read the word, the relation, or both.
-        words: the words.
         picked: int64[>= 2 * positions].
         count: how many rows ``picked`` holds before.
     """
@@ -138,7 +137,7 @@ def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
 
 @kernel(inline="always")
 def score_outputs(layers, rules, size, buffered, local, scratch, row):
-    """Fill in ``row`` from ``scratch.hidden``; return the best output, and what is subtracted from every score.
+    """Fill in ``row`` from ``scratch.hidden``; return the best output, and the number to subtract from every score.
 
     Args:
         layers: the classifier's.

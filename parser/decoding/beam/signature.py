@@ -1,19 +1,19 @@
 """The signature by which items of a beam merge: the part of a stack that future scores can depend on.
 
 Huang and Sagae (2010), Section 3, merge items whose features are equal. They require features to be "bounded and monotonic":
-what a step makes visible must follow from what was visible before it. This module computes the smallest set with this property
-for any table of features, for arc-standard: for each depth d of the stack, the positions below s_d and what is read there. The
-set begins with the slots of the table, and is closed under the transitions. If a transition makes something visible at s0, it
-was visible before at the following place (q: the rest of a position; r1: the outermost right child; r2: the next one):
+all that a step makes visible must follow from the visible parts before it. This module computes the smallest set with this
+property for any table of features, for arc-standard: for each depth d of the stack, the positions below s_d and the values read
+there. The set begins with the slots of the table, and is closed under the transitions. If a transition makes something visible
+at s0, it was visible before, at this place (q: the rest of a position; r1: the outermost right child; r2: the next one):
 
     reduce_left: s0 becomes r1 of s1     r1.q  at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
     reduce_right: s1 becomes l1 of s0    l1.q  at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
     shift: s_d becomes s_{d+1}           at depth d: all that is visible at depth d + 1
 
-The relation of the new child is the transition's own. What is read in the buffer follows from its front.
+The relation of the new child is the transition's own. The values read in the buffer follow from its front.
 
-A search compares an item with others before it is made: what features will read after a transition is read in the stacks from
-before it. For a shift, this is one place further down; for a reduction, it is in the nodes that the reduction joins.
+A search compares an item with others before it is made. The values that features will read after a transition are read in the
+stacks before it: for a shift, one place further down; for a reduction, in the nodes that the reduction joins.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
 
 
 def visible_parts(slots: Sequence[Slot]) -> list[set[Visible]]:
-    """Return, by depth of the stack, what must be equal for two items to merge, closed under the rules of this module."""
+    """Return, by depth of the stack, where two items must be equal to merge, closed under the rules of this module."""
     parts: list[set[Visible]] = [set()]
     for slot in slots:
         base, *descents = slot.position.split(".")
@@ -80,7 +80,7 @@ def _add(parts: list[set[Visible]], depth: int, position: tuple[tuple[str, int],
 
 
 class Parts(NamedTuple):
-    """What must be equal for two items to merge, besides ``begins`` and ``fronts``: what is read at some positions.
+    """The positions at which two items must be equal to merge, besides equal ``begins`` and ``fronts``.
 
     Attributes:
         programs: int32[parts, 9], the positions; see FeatureTable.
@@ -95,18 +95,18 @@ class Parts(NamedTuple):
     @classmethod
     def of(cls, slots: Sequence[Slot]) -> Parts:
         """Return the parts for a table of features, for arc-standard."""
-        found = sorted(
+        parts = sorted(
             (depth, len(descents), descents, reads_relation)
             for depth, part in enumerate(visible_parts(slots))
             for descents, reads_relation in part
         )
-        positions = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents) for depth, _, descents, _ in found]
+        positions = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents) for depth, _, descents, _ in parts]
         programs = [program_of(position) for position in positions]
         newest = np.full(3, NO_NODE, np.int32)
         for column, side in ((1, "r"), (2, "l")):  # reduce_left, reduce_right
-            if (relation := (0, 1, ((side, 1),), True)) in found:
-                newest[column] = found.index(relation)
-        reads_relation = np.array([part[-1] for part in found], np.bool_)
+            if (relation := (0, 1, ((side, 1),), True)) in parts:
+                newest[column] = parts.index(relation)
+        reads_relation = np.array([part[-1] for part in parts], np.bool_)
         return cls(np.array(programs, np.int32).reshape(-1, PROGRAM_LENGTH), reads_relation, newest)
 
     @property
@@ -185,7 +185,7 @@ def step_of_predictors(items, m, k):
 
 @kernel(inline="always")
 def describe_transition(items, m, k, below, column):
-    """Return what read_after() and find_same() need to know of a transition.
+    """Return the description of a transition for read_after() and find_same().
 
     Returns:
         The column, the first tokens of s0 and of the buffer after the transition, and the nodes at the top of the stack of the
@@ -200,7 +200,7 @@ def describe_transition(items, m, k, below, column):
 
 @kernel(inline="always")
 def read_after(parts, nodes, lists, described, relation, p):
-    """Return what part p reads after a transition, a token or a relation, without making the item."""
+    """Return the token or the relation that part p reads after a transition, without making the item."""
     column, begin, _, tops, under = described
     program = parts.programs[p]
     depth = program[1]
@@ -224,19 +224,19 @@ def read_after(parts, nodes, lists, described, relation, p):
 
 
 @kernel()
-def find_same(parts, nodes, lists, seen, begins, fronts, first, made, described, relation):
-    """Return the first item from ``first`` to ``made - 1`` with the signature of a transition's result; NO_NODE if none has it.
+def find_same(parts, nodes, lists, seen, begins, fronts, first, end, described, relation):
+    """Return the first item from ``first`` to ``end - 1`` with the signature of a transition's result; NO_NODE if none has it.
 
     Args:
-        parts: what must be equal besides ``begins`` and ``fronts``.
+        parts: the positions to compare besides ``begins`` and ``fronts``.
         nodes, lists: the keys of TreeStacks.
         seen, begins, fronts: see Streams and SignatureItems.
-        first, made: the numbers of the items to compare.
+        first, end: the numbers of the items to compare.
         described: see describe_transition().
         relation: the relation of the transition's arc.
     """
     _, begin, front, _, _ = described
-    for other in range(first, made):
+    for other in range(first, end):
         if begins[other] == begin and fronts[other] == front:
             p = 0
             while p < len(parts.programs) and seen[other, p] == read_after(parts, nodes, lists, described, relation, p):

@@ -54,7 +54,7 @@ class Streams(NamedTuple):
         prefixes, insides: float64[streams], the scores of the item that the next output makes.
         outputs: int32[size, size], the best outputs of each item, best first.
         n_outputs: int32[size], how many of them.
-        seen: int32[size, parts], what must be equal for another item to merge with a new item.
+        seen: int32[size, parts], the tokens and relations that each new item has at the positions of Parts.
         predictors: int32[size, size], the predictors of the new items.
         n_predictors: int32[size], how many of them.
         pending: int32[tokens + 1, 4], workspace of _read_tree(): step and number of an item, head and relation of its root.
@@ -148,7 +148,7 @@ def look(items, m, expansion, streams, s, at):
 
 @kernel()
 def gain_of(items, m, expansion, k, below, output):
-    """Return what a reduction of the item with a predictor adds to the predictor's scores."""
+    """Return the gain that a reduction of the item with a predictor adds to the predictor's scores."""
     cost = np.float64(expansion.scores[k, output]) - expansion.norms[k]
     return items.shifts[step_of_predictors(items, m, k), below] + items.insides[m, k] + cost
 
@@ -186,7 +186,7 @@ def parse_sentences(offsets, model, rules, options, parts, workspace, first, all
 
     Args:
         offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
-        parts: what must be equal in two stacks for items to merge.
+        parts: the positions at which two stacks must be equal for items to merge.
         workspace: a SignatureWorkspace; afterwards it holds the items of the last sentence.
     """
     stacks, items, expansion, streams, _ = workspace
@@ -229,8 +229,8 @@ def _make_items(rules, size, parts, workspace, m):
     stacks, items, expansion, streams, scratch = workspace
     count = open_streams(size, items, m, expansion, streams)
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
-    made = 0
-    while made < size:
+    n_items = 0
+    while n_items < size:
         s = best_stream(streams, count)
         if s == NO_NODE:
             break
@@ -238,18 +238,18 @@ def _make_items(rules, size, parts, workspace, m):
         output = streams.outputs[k, streams.at[s]]
         column, relation = transition_of(output, rules.n_relations)
         described = describe_transition(items, m, k, below, column)
-        other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, described, relation)
+        other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, n_items, described, relation)
         if other == NO_NODE:
-            other = made
-            if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == FULL:
+            other = n_items
+            if _make_item(stacks, items, streams, m, s, column, relation, n_items, scratch.path) == FULL:
                 return np.int64(FULL)
             for p in range(len(parts.programs)):
-                streams.seen[made, p] = read_after(parts, nodes, lists, described, relation, p)
-            made += 1
+                streams.seen[n_items, p] = read_after(parts, nodes, lists, described, relation, p)
+            n_items += 1
         if _join(items, expansion, streams, m, s, output, other) == FULL:
             return np.int64(FULL)
         look(items, m, expansion, streams, s, streams.at[s] + 1)
-    items.counts[m + 1] = made
+    items.counts[m + 1] = n_items
     if _join_all(rules, parts, workspace, m, count) == FULL:
         return np.int64(FULL)
     return _keep_predictors(items, streams, m + 1)
@@ -326,7 +326,7 @@ def _join_all(rules, parts, workspace, m, count):
     """Join the rest of the streams with the items of step m + 1 of equal signature; return FULL if the workspace is."""
     stacks, items, expansion, streams, _ = workspace
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
-    made = items.counts[m + 1]
+    n_items = items.counts[m + 1]
     for s in range(count):
         if streams.at[s] == NO_NODE:
             continue
@@ -336,7 +336,7 @@ def _join_all(rules, parts, workspace, m, count):
         for column in range(0 if shifts else 1, 1 if shifts else 3):
             newest = parts.newest[column]
             described = describe_transition(items, m, k, below, column)
-            for other in range(made):
+            for other in range(n_items):
                 if begins[other] != described[1] or fronts[other] != described[2]:
                     continue
                 relation = np.int64(NO_NODE if newest == NO_NODE else streams.seen[other, newest])
@@ -348,12 +348,12 @@ def _join_all(rules, parts, workspace, m, count):
                     == NO_NODE
                 ):
                     continue
-                for one in outputs:
-                    its_column, _ = transition_of(one, rules.n_relations)
-                    joins = one == output if newest != NO_NODE else its_column == column
-                    if joins and _join(items, expansion, streams, m, s, one, other) == FULL:
+                for candidate in outputs:
+                    its_column, _ = transition_of(candidate, rules.n_relations)
+                    joins = candidate == output if newest != NO_NODE else its_column == column
+                    if joins and _join(items, expansion, streams, m, s, candidate, other) == FULL:
                         return np.int64(FULL)
-    return np.int64(made)
+    return np.int64(n_items)
 
 
 @kernel()
@@ -446,30 +446,31 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
         items: the items of a sentence.
         step: the last step.
         tokens: the number of tokens, including the artificial root.
-        n_relations: the transition system's.
         k: how many trees are wanted.
     """
-    known: dict[tuple[int, int], list[Derivation]] = {}
+    derivations: dict[tuple[int, int], list[Derivation]] = {}
     numbers: dict[tuple[int, int, int], int] = {}
     last = [(step, rank) for rank in range(items.counts[step])]
     waiting = [*last]
     while waiting:  # no recursion: items are as deep as sentences are long
         place = waiting[-1]
-        ways = [] if place in known else [*ways_of(items, *place)]
-        if unknown := [part for above, below, *_ in ways for part in (above, below) if part not in known]:
+        ways = [] if place in derivations else [*ways_of(items, *place)]
+        if unknown := [part for above, below, *_ in ways for part in (above, below) if part not in derivations]:
             waiting += unknown
             continue
         waiting.pop()
         if ways:
             joined = [
-                (known[above], known[below], float(items.shifts[below]), cost, transition_of(output, n_relations))
+                (derivations[above], derivations[below], float(items.shifts[below]), cost, transition_of(output, n_relations))
                 for above, below, output, cost in ways
             ]
-            known[place] = _best(joined, numbers, k)
-        elif place not in known:
-            known[place] = [Derivation(float(items.insides[place]), (int(items.begins[place]), NO_NODE, NO_NODE))]
-    for one in sorted((one for place in last for one in known[place]), key=lambda one: -one.score):
-        yield Tree(one.score, *_arcs(one, tokens))
+            derivations[place] = _best(joined, numbers, k)
+        elif place not in derivations:
+            derivations[place] = [Derivation(float(items.insides[place]), (int(items.begins[place]), NO_NODE, NO_NODE))]
+    for derivation in sorted(
+        (derivation for place in last for derivation in derivations[place]), key=lambda derivation: -derivation.score
+    ):
+        yield Tree(derivation.score, *_arcs(derivation, tokens))
 
 
 def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: int) -> list[Derivation]:
@@ -486,8 +487,8 @@ def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: in
 
     for way in range(len(ways)):
         add(way, 0, 0)
-    found: dict[tuple[int, int, int], Derivation] = {}
-    while waiting and len(found) < k:
+    derivations: dict[tuple[int, int, int], Derivation] = {}
+    while waiting and len(derivations) < k:
         minus_score, way, above, below = heapq.heappop(waiting)
         top, under, _, _, (column, relation) = ways[way]
         parts = top[above], under[below]
@@ -497,11 +498,11 @@ def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: in
         child_number = numbers.setdefault(child.tree, len(numbers))
         children = numbers.setdefault((child_number, relation, rights if left else lefts), len(numbers))
         tree = (token, lefts, children) if left else (token, children, rights)
-        found.setdefault(tree, Derivation(-minus_score, tree, (child.tree[0], relation), parts))
+        derivations.setdefault(tree, Derivation(-minus_score, tree, (child.tree[0], relation), parts))
         add(way, above, below + 1)
         if below == 0:
             add(way, above + 1, below)
-    return [*found.values()]
+    return [*derivations.values()]
 
 
 def _arcs(derivation: Derivation, tokens: int) -> tuple[np.ndarray, np.ndarray]:
@@ -509,11 +510,11 @@ def _arcs(derivation: Derivation, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     heads, relations = np.full((2, tokens), NO_NODE, np.int32)
     waiting = [derivation]
     while waiting:
-        one = waiting.pop()
-        if one.parts:
-            child, relation = one.arc
-            heads[child], relations[child] = one.tree[0], relation
-            waiting += one.parts
+        part = waiting.pop()
+        if part.parts:
+            child, relation = part.arc
+            heads[child], relations[child] = part.tree[0], relation
+            waiting += part.parts
     return heads[1:], relations[1:]
 
 
@@ -546,5 +547,5 @@ class SignatureSearch(BeamSearch):
         options = BeamOptions.of(self.beam)
         return parse_sentences(offsets, self.model, self.rules, options, self._parts, self._merging, first, heads, relations)
 
-    def _found(self, length: int, k: int) -> Iterable[Tree]:
+    def _last_trees(self, length: int, k: int) -> Iterable[Tree]:
         return best_trees(self._merging.items, 2 * length, length + 1, self.rules.n_relations, k)

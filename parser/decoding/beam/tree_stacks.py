@@ -113,8 +113,8 @@ def _slot_of(triples, first, second, third):
     slot = np.int64(hashed >> np.uint64(33)) & mask
     keys = triples.keys
     while True:
-        found = triples.slots[slot]
-        if found == _FREE or (keys[found, 0] == first and keys[found, 1] == second and keys[found, 2] == third):
+        triple = triples.slots[slot]
+        if triple == _FREE or (keys[triple, 0] == first and keys[triple, 1] == second and keys[triple, 2] == third):
             return slot
         slot = (slot + 1) & mask
 
@@ -138,7 +138,6 @@ def attach(stacks, head, child, relation, path):
     """Return the node that ``head`` becomes with a new child; FULL if no more parts fit.
 
     Args:
-        stacks: the stacks.
         head, child: nodes.
         relation: the child's.
         path: int32[>= tokens], workspace for the lists of the children outside of the new one.
@@ -168,7 +167,6 @@ def take_transition(stacks, cell, front, column, relation, elements, path):
     """Return the stack after a transition of Attardi's system; see transitions/attardi.py for the columns.
 
     Args:
-        stacks: the stacks.
         cell: the stack before the transition.
         front: the first token of the buffer.
         column: the transition, which must be applicable.
@@ -220,7 +218,6 @@ def find(stacks, tops, program):
     """Return the node at a position that begins in the stack, and its relation; NO_NODE where there is none.
 
     Args:
-        stacks: the stacks.
         tops: see top_nodes().
         program: int32[9], the position; see FeatureTable.
     """
@@ -257,7 +254,6 @@ def read_trees(stacks, cell, heads, relations, path):
     """Fill in the heads and relations of all tokens of a stack's trees.
 
     Args:
-        stacks: the stacks.
         cell: the stack.
         heads, relations: int32[tokens + 1], NO_NODE where there is none.
         path: int32[>= tokens + 1], workspace for nodes.

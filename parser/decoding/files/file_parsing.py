@@ -52,7 +52,7 @@ from parser.kernels.hash_tables import ByteTable
 
 # Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy while one item takes longer.
 _AHEAD = 3
-# What the values of attributes are, for people.
+# The values of attributes, in messages for people.
 _VALUES = {
     "form": "the words",
     "lower": "the words in lower case",
@@ -76,12 +76,11 @@ Result = TypeVar("Result")
 
 @dataclass
 class FileCounts:
-    """What a file contained.
+    """The counts of a parsed file.
 
     Attributes:
         lines: lines of any kind.
         sentences: sentences with at least one word.
-        words: words.
         unknown: by attribute, the number of words with a value, or in FEATS a feature, that training never saw.
         refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
         not_utf8: the number of the first line that is not UTF-8; None: there is none.
@@ -104,25 +103,27 @@ class FileCounts:
 
     def warnings(self) -> list[str]:
         """Return warnings for the user, such as the number of refused sentences."""
-        found = []
+        messages = []
         if self.refused:
             are, were = ("is", "was") if self.refused == 1 else ("are", "were")
-            found.append(
+            messages.append(
                 f"{counted(self.refused, 'sentence')} {are} not CoNLL-U, or cannot keep the given arcs, and {were} not parsed"
             )
         elif not self.sentences:
-            found.append("the input has no sentence")
+            messages.append("the input has no sentence")
         if self.not_utf8 is not None:
             fix = "convert the file: iconv -f LATIN1 -t UTF-8, with its own encoding"
-            found.append(f"line {self.not_utf8:,} is not UTF-8; {fix}")
+            messages.append(f"line {self.not_utf8:,} is not UTF-8; {fix}")
         if self.unused_lexicon and self.words:
             fix = "its lines must be form, UPOS as in the output (or _), lemma, separated by tabs"
-            found.append(f"no word of the input had an entry in the lexicon; {fix}")
+            messages.append(f"no word of the input had an entry in the lexicon; {fix}")
         for name, count in self.unknown.items():
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
                 share = f"{100 * count / self.words:.1f}% of the words"
-                found.append(f"{share} have a value of {name} that training never saw; tag the input as the training data was")
-        return found
+                messages.append(
+                    f"{share} have a value of {name} that training never saw; tag the input as the training data was"
+                )
+        return messages
 
     def add(self, part: FileCounts) -> None:
         """Add the counts of a part of the file."""
@@ -160,24 +161,22 @@ def parse_file(
     The predictor's options may ask for more: tags, several trees of a sentence, Prob in MISC.
 
     Args:
-        predictor: the model, and how to parse.
-        source: the input.
         target: the output; at most a few chunks per thread wait to be written.
-        name: what errors call the input.
+        name: the name of the input in errors.
         threads: how many chunks are parsed at the same time; the output is the same for any number.
         report: called with the error of each refused sentence, unless the first error stops the program.
-        progress: called with the counts of what has been written, after each chunk.
+        progress: called after each chunk with the counts of everything written so far.
 
     Raises:
         ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
     parser = ChunkParser(predictor, report)
-    known = predictor.model.vocabularies.by_attribute
+    vocabularies = predictor.model.vocabularies.by_attribute
     chunks = read_chunks(source, batch_sizes.BYTES_PER_CHUNK, threads, name)
     if not predictor.options.allow_missing_columns:
-        chunks = refuse_missing_columns(chunks, known, name)
-    parsed = FileCounts(0, 0, 0, dict.fromkeys(known, 0))
+        chunks = refuse_missing_columns(chunks, vocabularies, name)
+    parsed = FileCounts(0, 0, 0, dict.fromkeys(vocabularies, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
         text, part = parser.parse_faulty(chunk, name, parsed, result) if isinstance(result, ConlluError) else result
         target.write(as_wanted(text, predictor.options, chunk.first))
@@ -197,8 +196,6 @@ def as_wanted(content: bytes | memoryview, options: ParseOptions, first: bool = 
     """Return whole sentences of parsed CoNLL-U as the options want them: as they are, as JSON, or without multiword tokens.
 
     Args:
-        content: the sentences.
-        options: how to parse.
         first: whether a file begins with them.
     """
     if options.format is OutputFormat.JSON:
@@ -257,22 +254,21 @@ Parsed = tuple[bytes | memoryview, FileCounts]
 
 
 class LostArcsError(ConlluError):
-    """Given arcs are lost, with the predictions from which parse_faulty() says which.
+    """Given arcs are lost; parse_faulty() names them from the predictions.
 
     Attributes:
-        found: the encoded sentences of a chunk, and the predictions for them.
+        results: the encoded sentences of a chunk, and the predictions for them.
     """
 
-    def __init__(self, encoded: Sentences, found: Prediction) -> None:
-        super().__init__(f"{counted(len(found.lost), 'given arc')} cannot be kept")
-        self.found = encoded, found
+    def __init__(self, encoded: Sentences, prediction: Prediction) -> None:
+        super().__init__(f"{counted(len(prediction.lost), 'given arc')} cannot be kept")
+        self.results = encoded, prediction
 
 
 class ChunkParser:
     """Parses chunks of a file; several threads may share it.
 
     Args:
-        predictor: the model, and how to parse.
         report: see parse_file().
     """
 
@@ -291,9 +287,9 @@ class ChunkParser:
         options = self._options
         if not (self._predictor.tags or options.probabilities or options.k_best):  # only trees are written
             words = find_words(chunk)
-            given = None if words is None else self._find_given(words)
-            if words is not None and given is not None:
-                return self._parse_words(words, given)
+            arcs = None if words is None else self._find_given_arcs(words)
+            if words is not None and arcs is not None:
+                return self._parse_words(words, arcs)
         try:
             return self._parse_lines(chunk, strict=True, lines_before=int(not chunk.first))
         except ConlluError as error:
@@ -303,49 +299,48 @@ class ChunkParser:
         """Parse a chunk with an error once the counts of all earlier chunks are known, so that errors name the line.
 
         Args:
-            chunk: the chunk.
-            name: what errors call the file.
+            name: the name of the file in errors.
             before: the counts of the file before the chunk.
-            error: what parse() returned; if only arcs were lost, the chunk is not parsed again.
+            error: the error that parse() returned; if only arcs were lost, the chunk is not parsed again.
 
         Raises:
             ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and ``on_error`` is STOP.
         """
         strict = self._options.on_error is OnError.STOP
-        found = error.found if isinstance(error, LostArcsError) else None
-        return self._parse_lines(chunk, strict, name, before.lines, before.sentences + before.refused, found)
+        results = error.results if isinstance(error, LostArcsError) else None
+        return self._parse_lines(chunk, strict, name, before.lines, before.sentences + before.refused, results)
 
-    def _find_given(self, words: WordPositions) -> Parses | None:
+    def _find_given_arcs(self, words: WordPositions) -> Parses | None:
         """Return the arcs of a chunk to keep; None if they have to be read line by line, as relations new to the model."""
-        given = Parses.allocate(words.offsets + np.arange(len(words.offsets)))  # one root before each sentence
+        arcs = Parses.allocate(words.offsets + np.arange(len(words.offsets)))  # one root before each sentence
         if not self._options.keep_heads:
-            return given
+            return arcs
         if int(np.diff(words.offsets).max(initial=0)) > MOST_WORDS:
             return None
-        found = find_heads(words, self._options.several_roots)
-        if found is None:
+        result = find_heads(words, self._options.several_roots)
+        if result is None:
             return None
-        heads, (begins, ends) = found
-        is_word = np.ones(len(given.heads), np.bool_)
-        is_word[given.offsets[:-1]] = False
-        given.heads[is_word] = heads
+        heads, (begins, ends) = result
+        is_word = np.ones(len(arcs.heads), np.bool_)
+        is_word[arcs.offsets[:-1]] = False
+        arcs.heads[is_word] = heads
         if self._options.keep_relations:
             has_head, table = heads != UNKNOWN_HEAD, ByteTable()
             entries = table.look_up(words.text, begins[has_head], ends[has_head])
             numbers = np.array([self._relations.get(relation, _UNKNOWN) for relation in table.strings(0)], np.int32)
             if (numbers == _UNKNOWN).any():
                 return None
-            given.relations[np.flatnonzero(is_word)[has_head]] = numbers[entries]
-        return given
+            arcs.relations[np.flatnonzero(is_word)[has_head]] = numbers[entries]
+        return arcs
 
-    def _parse_words(self, words: WordPositions, given: Parses) -> Parsed | ConlluError:
+    def _parse_words(self, words: WordPositions, arcs: Parses) -> Parsed | ConlluError:
         """Parse a chunk's words in compiled code, and keep the given arcs."""
         encoded = self._word_cache.encode(words)
-        some = given if (given.heads != UNKNOWN_HEAD).any() else None
-        found = self._predictor.predict(encoded, given=some, single_root=self._options.single_root)
-        if len(found.lost):
-            return LostArcsError(encoded, found)
-        parses = found.parses
+        some = arcs if (arcs.heads != UNKNOWN_HEAD).any() else None
+        prediction = self._predictor.predict(encoded, given=some, single_root=self._options.single_root)
+        if len(prediction.lost):
+            return LostArcsError(encoded, prediction)
+        parses = prediction.parses
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
         unknown = self._vocabularies.unknown_counts(encoded)
@@ -358,28 +353,27 @@ class ChunkParser:
         name: str = "-",
         lines_before: int = 0,
         sentences_before: int = 0,
-        found: tuple[Sentences, Prediction] | None = None,
+        results: tuple[Sentences, Prediction] | None = None,
     ) -> Parsed:
         """Parse a chunk line by line.
 
         Args:
-            chunk: the chunk.
             strict: raise the first error.
-            name: what errors call the file.
+            name: the name of the file in errors.
             lines_before, sentences_before: how many there are before the chunk.
-            found: the encoded sentences and what was predicted for them, if this is known.
+            results: the encoded sentences and the prediction for them, if these are known.
         """
         source = BytesIO(chunk.content), name, lines_before, sentences_before
         sentences = list(read_raw_sentences(*source, strict=strict))
         if self._options.keep_heads:
             for sentence in sentences:
-                self._check_given(sentence, strict)
+                self._check_given_arcs(sentence, strict)
         for sentence in sentences:
             if sentence.error is not None:
                 self._report(sentence.error)
-        encoded = found[0] if found else self._encoded(sentences)
+        encoded = results[0] if results else self._encoded(sentences)
         texts = (
-            self._best_texts(sentences, encoded, strict, found and found[1])
+            self._best_texts(sentences, encoded, strict, results and results[1])
             if self._options.k_best is None
             else self._k_best_texts(sentences, encoded)
         )
@@ -405,26 +399,26 @@ class ChunkParser:
         return self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
 
     def _best_texts(
-        self, sentences: list[RawSentence], encoded: Sentences, strict: bool, found: Prediction | None = None
+        self, sentences: list[RawSentence], encoded: Sentences, strict: bool, prediction: Prediction | None = None
     ) -> Iterator[str]:
-        """Yield the text of each sentence with its tree, as ``found`` if that is known.
+        """Yield the text of each sentence with its tree, as in ``prediction`` if that is known.
 
         Raises:
-            LostArcsError: a given arc is lost, ``strict``, and there was no ``found``.
+            LostArcsError: a given arc is lost, ``strict``, and there was no ``prediction``.
             ConlluError: a given arc is lost, ``strict``, and there was; the message names it.
         """
-        if found is None:
-            found = self._predictor.predict(
+        if prediction is None:
+            prediction = self._predictor.predict(
                 encoded,
                 [sentence.column(FORM) for sentence in sentences],
-                self._given(sentences),
+                self._given_arcs(sentences),
                 self._given_tags(sentences),
                 single_root=self._options.single_root,
             )
-            if strict and len(found.lost):
-                raise LostArcsError(encoded, found)
-        self._refuse_lost(sentences, found, strict)
-        heads = found.parses.heads.tolist()
+            if strict and len(prediction.lost):
+                raise LostArcsError(encoded, prediction)
+        self._refuse_lost(sentences, prediction, strict)
+        heads = prediction.parses.heads.tolist()
         for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
             words = slice(start + 1, end)
             if sentence.error is not None:
@@ -432,11 +426,11 @@ class ChunkParser:
                 continue
             misc = None
             if self._options.probabilities:
-                misc = _with_probabilities(sentence, found.probabilities[words], self._options.keep_heads)
-            tags = tags_to_write(sentence, found.tags.values, words, self._predictor.tag_use)
-            yield rewrite(sentence, heads[words], found.deprels[words], others=tags, misc=misc)
+                misc = _with_probabilities(sentence, prediction.probabilities[words], self._options.keep_heads)
+            tags = tags_to_write(sentence, prediction.tags.values, words, self._predictor.tag_use)
+            yield rewrite(sentence, heads[words], prediction.deprels[words], others=tags, misc=misc)
 
-    def _given(self, sentences: list[RawSentence]) -> GivenArcs | None:
+    def _given_arcs(self, sentences: list[RawSentence]) -> GivenArcs | None:
         """Return the arcs to keep; None without ``keep_heads``."""
         if not self._options.keep_heads:
             return None
@@ -448,9 +442,11 @@ class ChunkParser:
         if self._predictor.tag_use is not TagUse.FILL:
             return []
         columns = [{name: sentence.column(number) for name, number in PREDICTED.items()} for sentence in sentences]
-        return [{name: values for name, values in own.items() if {*values} - {EMPTY}} for own in columns]
+        return [
+            {name: values for name, values in sentence_columns.items() if {*values} - {EMPTY}} for sentence_columns in columns
+        ]
 
-    def _check_given(self, sentence: RawSentence, strict: bool) -> None:
+    def _check_given_arcs(self, sentence: RawSentence, strict: bool) -> None:
         """Refuse a sentence whose given heads cannot be part of a tree, or that is too long to keep them."""
         try:
             if sentence.error is None and len(sentence) > MOST_WORDS:
@@ -463,10 +459,10 @@ class ChunkParser:
                 raise
             sentence.refuse(error)
 
-    def _refuse_lost(self, sentences: list[RawSentence], found: Prediction, strict: bool) -> None:
+    def _refuse_lost(self, sentences: list[RawSentence], prediction: Prediction, strict: bool) -> None:
         """Refuse sentences that lost a given arc; if ``strict``, raise the first error."""
-        offsets = found.parses.offsets
-        for place in found.lost.tolist():
+        offsets = prediction.parses.offsets
+        for place in prediction.lost.tolist():
             number = int(np.searchsorted(offsets, place, side="right")) - 1
             sentence, word = sentences[number], place - int(offsets[number])
             where = sentence.place(sentence.word_lines[word - 1])
@@ -482,9 +478,9 @@ class ChunkParser:
         """Yield the text of each sentence, repeated with each of its best trees; without words, once."""
         forms = [sentence.column(FORM) for sentence in sentences]
         encoded, tags = self._predictor.tag(encoded, forms, self._given_tags(sentences))
-        found = self._predictor.k_best(encoded, single_root=self._options.single_root)
+        best_trees = self._predictor.k_best(encoded, single_root=self._options.single_root)
         symbols = self._predictor.model.relations.symbols
-        for sentence, trees, (start, end) in zip(sentences, found, pairwise(encoded.offsets.tolist()), strict=True):
+        for sentence, trees, (start, end) in zip(sentences, best_trees, pairwise(encoded.offsets.tolist()), strict=True):
             if len(sentence) == 0:
                 yield "".join(sentence.lines)
                 continue
@@ -510,7 +506,6 @@ def tags_to_write(
     """Return, by number of the column, the values of words 1..n that replace the input's.
 
     Args:
-        sentence: the sentence as it was read.
         predicted: by column, the values of the words of all sentences.
         words: where the words of this sentence are in ``predicted``.
         use: which columns are written.
@@ -527,13 +522,12 @@ def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_h
     """Return MISC of the words of a sentence, with the probabilities of their arcs.
 
     Args:
-        sentence: the sentence as it was read.
         probabilities: float64[n], 0 to 1; NaN where not known.
         keep_heads: whether the arcs of the input are kept; these have no probability.
     """
     written = []
     for columns, probability in zip(sentence.columns, probabilities.tolist(), strict=True):
-        said = [one for one in columns[MISC].split("|") if one != EMPTY and not one.startswith("Prob=")]
+        said = [entry for entry in columns[MISC].split("|") if entry != EMPTY and not entry.startswith("Prob=")]
         is_known = not isnan(probability) and not (keep_heads and columns[HEAD] != EMPTY)
         written.append("|".join([*said, f"Prob={probability:.2f}"] if is_known else said) or EMPTY)
     return written

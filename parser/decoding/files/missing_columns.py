@@ -43,10 +43,9 @@ def refuse_missing_columns(
     XPOS and FEATS are not missing if a model of several treebanks saw ``_`` in training: some treebanks lack these columns.
 
     Args:
-        chunks: the input.
         vocabularies: by attribute that the model reads.
-        name: what errors call the input.
-        option: what errors call the option to parse it anyway.
+        name: the name of the input in errors.
+        option: the name, in errors, of the option to parse it anyway.
 
     Raises:
         MissingColumnsError: a column that the model reads is missing.
@@ -78,8 +77,8 @@ def check_columns(
         empty: the columns that are ``_`` in the first ``n_words`` words.
         n_words: the number of words that were checked.
         vocabularies: by attribute that the model reads.
-        name: what errors call the input.
-        option: what errors call the option to parse it anyway; None: there is none.
+        name: the name of the input in errors.
+        option: the name, in errors, of the option to parse it anyway; None: there is none.
 
     Raises:
         MissingColumnsError: see refuse_missing_columns().
@@ -87,9 +86,11 @@ def check_columns(
     missing, doubtful = [], []
     for column in sorted(read_columns(vocabularies) & set(empty)):
         readers = [
-            known for attribute, known in vocabularies.items() if COLUMN_NUMBERS.get(ATTRIBUTES[attribute].column) == column
+            vocabulary
+            for attribute, vocabulary in vocabularies.items()
+            if COLUMN_NUMBERS.get(ATTRIBUTES[attribute].column) == column
         ]
-        never_empty = column != FORM and any(EMPTY not in known for known in readers)
+        never_empty = column != FORM and any(EMPTY not in vocabulary for vocabulary in readers)
         lacked = TREEBANK in vocabularies and column in (XPOS, FEATS) and not never_empty
         if (n_words >= _BY_CHANCE and not lacked) or (n_words and never_empty):
             missing.append(COLUMN_NAMES[column])

@@ -40,7 +40,6 @@ class WordCache:
     """Encodes the words of chunks; thread-safe.
 
     Args:
-        vocabularies: the vocabularies of the attributes.
         max_entries, max_bytes: beyond these, all entries are dropped.
     """
 
@@ -57,7 +56,7 @@ class WordCache:
         self._forget()
 
     def encode(self, words: WordPositions) -> Sentences:
-        """Return what Vocabularies.encode() returns for the sentences that have words."""
+        """Return the sentences that have words, encoded as Vocabularies.encode() does."""
         with self._lock:
             if len(self._entries) > self._max_entries or self._entries.n_bytes > self._max_bytes:
                 self._forget()
@@ -101,10 +100,6 @@ class WordCache:
 
 class _ColumnValues:
     """The values of the attributes that are read from one column.
-
-    Args:
-        name: the column's.
-        vocabularies: the vocabularies of all attributes.
 
     Attributes:
         place: the index of the column in an entry.

@@ -42,7 +42,7 @@ class Arcs(NamedTuple):
     Attributes:
         ends: int32[A + 1], the node at which each arc ends; 0 for the root.
         first: int32[N + 2]; the arcs that start from node v are ``first[v]`` to ``first[v + 1] - 1``.
-        ticks: int32[A + 1], what each arc adds to the clock: its length.
+        ticks: int32[A + 1], the length of each arc, which it adds to the clock.
     """
 
     ends: np.ndarray
@@ -105,7 +105,7 @@ class LatticeScratch(NamedTuple):
     """Workspace of one configuration.
 
     Attributes:
-        one: see Scratch.
+        base: see Scratch.
         scores: float32[outputs].
         tops: int32[elements], the nodes that features can see.
         next_tops, next_ahead: the nodes that features can see, and the arcs ahead, after a shift.
@@ -114,7 +114,7 @@ class LatticeScratch(NamedTuple):
         choices: float64[widest], the scores of the arcs from one node.
     """
 
-    one: Scratch
+    base: Scratch
     scores: np.ndarray
     tops: np.ndarray
     next_tops: np.ndarray
@@ -130,7 +130,7 @@ class LatticeScratch(NamedTuple):
         tops, next_tops, no_tops = np.full((3, table.stack_elements), NO_NODE, np.int32)
         next_ahead, only = np.full((2, lookahead), NO_NODE, np.int32)
         return cls(
-            one=Scratch.allocate(arcs, layers, table),
+            base=Scratch.allocate(arcs, layers, table),
             scores=np.empty(len(layers.bias), np.float32),
             tops=tops,
             next_tops=next_tops,
@@ -209,15 +209,15 @@ def clear_candidates(candidates, buckets):
 @array_kernel()
 def candidates_in_order(candidates, bucket):
     """Return int32[m], the candidates of a bucket, best first; among equals, the first added comes first."""
-    count, one = 0, candidates.lists[bucket, 0]
-    while one != NO_NODE:
+    count, candidate = 0, candidates.lists[bucket, 0]
+    while candidate != NO_NODE:
         count += 1
-        one = candidates.following[one]
+        candidate = candidates.following[candidate]
     waiting = np.empty(count, np.int32)
-    one = candidates.lists[bucket, 0]
+    candidate = candidates.lists[bucket, 0]
     for c in range(count):
-        waiting[c] = one
-        one = candidates.following[one]
+        waiting[c] = candidate
+        candidate = candidates.following[candidate]
     return waiting[np.argsort(-candidates.totals[waiting], kind="mergesort")]
 
 
@@ -290,23 +290,23 @@ def _end(arcs, arc):
 def _sum_hidden(start, model, stacks, tops, ahead, scratch):
     """Fill in the hidden layer of a configuration, before its activation."""
     words, in_buffer, others, layers = model
-    one = scratch.one
-    count = pick_rows(start, stacks, tops, ahead, in_buffer, words, one.picked, 0)
-    sum_rows(layers.hidden_bias, words.activations, one.picked, count, scratch.sums)
-    count = pick_rows(start, stacks, tops, ahead, others, words, one.picked, 0)
-    sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
+    base = scratch.base
+    count = pick_rows(start, stacks, tops, ahead, in_buffer, words, base.picked, 0)
+    sum_rows(layers.hidden_bias, words.activations, base.picked, count, scratch.sums)
+    count = pick_rows(start, stacks, tops, ahead, others, words, base.picked, 0)
+    sum_rows(scratch.sums, words.activations, base.picked, count, base.hidden)
 
 
 @kernel()
 def _add_arc(start, model, stacks, place, arc, scratch):
     """Fill in the hidden layer: ``scratch.sums`` plus the part of arc ``arc`` at index ``place`` of ``ahead``."""
     words, in_buffer, others, _ = model
-    one = scratch.one
+    base = scratch.base
     scratch.only[place] = arc
-    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, in_buffer, words, one.picked, 0)
-    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, others, words, one.picked, count)
+    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, in_buffer, words, base.picked, 0)
+    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, others, words, base.picked, count)
     scratch.only[place] = NO_NODE
-    sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
+    sum_rows(scratch.sums, words.activations, base.picked, count, base.hidden)
 
 
 @kernel()
@@ -332,15 +332,15 @@ def _choose(start, arcs, model, options, workspace, bucket, total, origin, place
         _, _, _, layers = model
         scratch.next_ahead[place] = NO_NODE
         _sum_hidden(start, model, stacks, scratch.next_tops, scratch.next_ahead, scratch)
-        one = scratch.one
-        assign(scratch.sums, one.hidden)  # the part that all candidates share
+        base = scratch.base
+        assign(scratch.sums, base.hidden)  # the part that all candidates share
         for c in range(end - first):
             _add_arc(start, model, stacks, place, first + c, scratch)
-            active = activate_units(one.hidden, layers.activation, one.active)
+            active = activate_units(base.hidden, layers.activation, base.active)
             score = np.float64(layers.bias[options.choice])
             for u in range(active):
-                unit = one.active[u]
-                score += one.hidden[unit] * layers.weights[unit, options.choice]
+                unit = base.active[u]
+                score += base.hidden[unit] * layers.weights[unit, options.choice]
             choices[c] = finite_number(score)
         if options.local:
             best = highest(choices)
@@ -372,7 +372,7 @@ def _expand(start, arcs, model, rules, options, workspace, m, k):
         row[forced] = 0
     else:
         _sum_hidden(start, model, stacks, scratch.tops, ahead, scratch)
-        _, norm = score_outputs(model.layers, rules, depth, buffered, options.local, scratch.one, row)
+        _, norm = score_outputs(model.layers, rules, depth, buffered, options.local, scratch.base, row)
     for _ in range(options.size):
         output = highest_output(row)
         if row[output] == -np.inf:
@@ -415,14 +415,14 @@ def _removed(stacks, cell, column):
 def _select(rules, options, workspace, m, order):
     """Make the items of bucket m from its candidates in ``order``, best first; return FULL if their stacks do not fit."""
     stacks, items, candidates, scratch = workspace
-    made = 0
-    for one in order:
-        if made == options.size:
+    count = 0
+    for candidate in order:
+        if count == options.size:
             break
-        origin = candidates.origins[one]
+        origin = candidates.origins[candidate]
         before, rank, output, arc = origin[0], origin[1], origin[2], origin[3]
         cell, depth, ahead = items.cells[before, rank], items.depths[before, rank], items.ahead[before, rank]
-        new = items.ahead[m, made]
+        new = items.ahead[m, count]
         assign(new, ahead)
         place = before  # if the choice was made before the first step
         if output == 0:
@@ -433,36 +433,32 @@ def _select(rules, options, workspace, m, order):
         new_cell = np.int64(cell)
         if output != NO_NODE:
             column, relation = transition_of(output, rules.n_relations)
-            one_workspace = scratch.one
-            new_cell = take_transition(
-                stacks, cell, np.int64(ahead[0]), column, relation, one_workspace.elements, one_workspace.path
-            )
+            base = scratch.base
+            new_cell = take_transition(stacks, cell, np.int64(ahead[0]), column, relation, base.elements, base.path)
             if new_cell == FULL:
                 return FULL
             depth += 1 if output == 0 else -1
         is_new = True
         if options.merging:
-            for other in range(made):
+            for other in range(count):
                 same = items.cells[m, other] == new_cell
                 for a in range(options.lookahead):
                     same &= items.ahead[m, other, a] == new[a]
                 is_new &= not same
         if is_new:
-            items.cells[m, made] = new_cell
-            items.depths[m, made] = depth
-            items.totals[m, made] = candidates.totals[one]
-            made += 1
-    items.counts[m] = made
+            items.cells[m, count] = new_cell
+            items.depths[m, count] = depth
+            items.totals[m, count] = candidates.totals[candidate]
+            count += 1
+    items.counts[m] = count
     free_candidates(candidates, m)
-    return made
+    return count
 
 
 class LatticeBeam(CompiledClassifier):
     """Searches lattices with a beam.
 
-    Args:
-        weights, system, table: see CompiledClassifier.
-        options: how to search.
+    For ``weights``, ``system`` and ``table`` see CompiledClassifier.
     """
 
     _system: Attardi
@@ -495,16 +491,13 @@ class LatticeSearch:
     """The workspace of the search through some lattices, large enough for the largest.
 
     Args:
-        arcs: the lattices.
-        model: the classifier with their arcs as words.
-        options: how to search.
-        table: the features.
+        model: the classifier with the lattices' arcs as words.
     """
 
     def __init__(self, arcs: Sequence[Arcs], model: CompiledModel, options: LatticeOptions, table: FeatureTable) -> None:
-        widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
-        self._tokens = max((len(one.ends) for one in arcs), default=1)
-        self._buckets = 2 * max((one.last_node for one in arcs), default=0) + options.lookahead + 1
+        widest = max((int(np.diff(lattice.first).max(initial=1)) for lattice in arcs), default=1)
+        self._tokens = max((len(lattice.ends) for lattice in arcs), default=1)
+        self._buckets = 2 * max((lattice.last_node for lattice in arcs), default=0) + options.lookahead + 1
         self._options, self._times = options, 1
         items = LatticeItems.allocate(self._buckets, options.size, options.lookahead)
         scratch = LatticeScratch.allocate(self._tokens, widest, model.layers, table, options.lookahead)
@@ -527,5 +520,5 @@ class LatticeSearch:
         last = 2 * arcs.last_node + self._options.lookahead
         for rank in range(items.counts[last]):
             heads, relations = np.empty((2, len(arcs.ends)), np.int32)
-            read_trees(stacks, items.cells[last, rank], heads, relations, scratch.one.path)
+            read_trees(stacks, items.cells[last, rank], heads, relations, scratch.base.path)
             yield Tree(float(items.totals[last, rank]), heads[1:], relations[1:])

@@ -65,10 +65,10 @@ class LatticeParser:
     """
 
     def __init__(self, model: NetworkModel, beam: Beam, lookahead: int | None = None, *, threads: int = 1) -> None:
-        read = model.table.read_ahead
-        ahead = lookahead or model.lookahead or max(read, 1)
-        if ahead < read:
-            raise BeamError(f"lookahead={ahead}, but the model reads b{read - 1}; set lookahead to {read} or more")
+        read_ahead = model.table.read_ahead
+        ahead = lookahead or model.lookahead or max(read_ahead, 1)
+        if ahead < read_ahead:
+            raise BeamError(f"lookahead={ahead}, but the model reads b{read_ahead - 1}; set lookahead to {read_ahead} or more")
         choice = NO_NODE if model.lookahead is None else model.system.n_outputs
         options = LatticeOptions(
             size=beam.size,
@@ -94,11 +94,11 @@ class LatticeParser:
 
         def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
             arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node) for lattice in lattices[slice(*span)]]
-            found = self._search.lattice_trees(encoded.span(*span), arcs, single_root)
-            return [[LatticeParse.of(tree) for tree in distinct(trees, k)] for trees in found]
+            trees_of_lattices = self._search.lattice_trees(encoded.span(*span), arcs, single_root)
+            return [[LatticeParse.of(tree) for tree in distinct(trees, k)] for trees in trees_of_lattices]
 
         spans = encoded.spans(batch_sizes.TOKENS_PER_SPAN)
-        return [found for _, part in parallel_map(parse_span, spans, self._threads) for found in part]
+        return [parses for _, part in parallel_map(parse_span, spans, self._threads) for parses in part]
 
 
 def parsed_texts(
@@ -144,14 +144,12 @@ def parse_lattice_file(
     """Parse the lattices of a stream.
 
     Args:
-        model: the model.
-        options: how to parse.
         source: the input, CoNLL-UL.
         target: the output, CoNLL-U.
-        name: what errors call the input.
+        name: the name of the input in errors.
         threads: how many spans of lattices are parsed at the same time.
         report: called with the error of each sentence that is left out.
-        progress: called with the counts of what has been written, after each batch.
+        progress: called after each batch with the counts of everything written so far.
 
     Raises:
         BeamError: the model or the beam does not support lattices, or the beam cannot yield ``k_best`` parses.
