@@ -90,9 +90,8 @@ def table(metrics: dict[str, dict[str, Any] | None]) -> str:
         if run_metrics is None:
             lines.append(f"| {name} | failed | | | |")
             continue
-        lines.append(
-            f"| {name} | {run_metrics['train']['sentences']:,} | {run_metrics['train']['words']:,} | {_scores(run_metrics, '')} |"
-        )
+        train = run_metrics["train"]
+        lines.append(f"| {name} | {train['sentences']:,} | {train['words']:,} | {_scores(run_metrics, '')} |")
         told = {**(run_metrics["dev"] or {}), **(run_metrics["test"] or {})}
         several = [key.removesuffix("/las") for key in told if key.endswith("/las")]
         lines += [f"| {name}: {treebank} | | | {_scores(run_metrics, f'{treebank}/')} |" for treebank in several]
