@@ -52,18 +52,18 @@ def cells(wanted: BeamExperiment) -> list[Cell]:
     check_known("systems", wanted.systems, list(wanted.all_systems))
     check_known("merges", wanted.merges, list(_STYLES))
     check(wanted, ("train", "dev", "test"))
-    found = []
+    all_cells = []
     for system, language, seed in product(
         wanted.systems or list(wanted.all_systems), wanted.languages, range(1, wanted.seeds + 1)
     ):
         settings = Training.of(wanted, language, seed, wanted.all_systems[system]).described
         for beam in product(wanted.merges, map(str, wanted.sizes)):
-            found.append(Cell((system, language, str(seed), *beam), settings, f"{language} {system} seed {seed}"))
-    return found
+            all_cells.append(Cell((system, language, str(seed), *beam), settings, f"{language} {system} seed {seed}"))
+    return all_cells
 
 
 def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains a parser, unless that is done, and parses with the beams."""
+    """Train a parser, unless that is done, and parse with the beams."""
     system, language, seed, *_ = group[0].key
     training = Training.of(wanted, language, seed, wanted.all_systems[system])
     folder = folder_of(wanted.runs, system, training)
@@ -76,7 +76,7 @@ def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, di
         beam = Beam(int(size), Merge(merge))
         searched = beam if model.beam is None else replace(beam, scores=model.beam.scores)
         parser = cast(KBestParser, search_for(model, SearchWish(searched, k_best=True)))
-        trees = [found[0] for found in parser.k_best(gold.sentences, 1)]
+        trees = [trees[0] for trees in parser.k_best(gold.sentences, 1)]
         las, uas = formatted(gold.scores(_parses(trees, gold.sentences.offsets)), "las", "uas")
         score = sum(tree.score for tree in trees) / treebank.n_words
         yield cell.key, {"las": las, "uas": uas, "log_probability": f"{score:.5f}"}
@@ -95,9 +95,9 @@ def page(rows: list[Row], wanted: BeamExperiment) -> str:
     """Return Markdown: LAS and log probability by treebank and size of the beam, a table for each system and way to merge."""
     parts = []
     for system, merge in sorted({(row["system"], row["merge"]) for row in rows}):
-        found = chosen(rows, system=system, merge=merge)
-        sizes = sorted({row["size"] for row in found}, key=lambda size: (len(size), size))
-        head, lines = grid(found, ("size", sizes), ("treebank", names_of(found, "treebank")), _cell)
+        chosen_rows = chosen(rows, system=system, merge=merge)
+        sizes = sorted({row["size"] for row in chosen_rows}, key=lambda size: (len(size), size))
+        head, lines = grid(chosen_rows, ("size", sizes), ("treebank", names_of(chosen_rows, "treebank")), _cell)
         how = "exact search" if merge == _EXACT else f"merge={merge}"
         parts.append(f"## {system}, {how}\n\n{plain_table(['beam', *head[1:]], lines)}")
     return wanted.head() + "\n".join(parts)
@@ -108,13 +108,13 @@ def _cell(rows: list[Row]) -> str:
 
 
 def draw(rows: list[Row], wanted: BeamExperiment, folder: Path) -> None:
-    """Plots LAS against the size of the beam, a picture for each system."""
+    """Plot LAS against the size of the beam, a picture for each system."""
     for system in names_of(rows, "system"):
-        own = chosen(rows, system=system)
+        system_rows = chosen(rows, system=system)
         figure, (plot,) = panels(width=7)
-        for (merge, style), (number, treebank) in product(_STYLES.items(), enumerate(names_of(own, "treebank"))):
+        for (merge, style), (number, treebank) in product(_STYLES.items(), enumerate(names_of(system_rows, "treebank"))):
             look = {"color": _COLOURS[number % len(_COLOURS)], "label": f"{treebank}, merge={merge}"}
-            plot_las(plot, chosen(own, treebank=treebank, merge=merge), style, **look)
+            plot_las(plot, chosen(system_rows, treebank=treebank, merge=merge), style, **look)
         label_beam_sizes(plot)
         save(figure, folder / f"{system.replace(' ', '_').replace(',', '')}.svg")
 

@@ -77,7 +77,7 @@ def shares_first_pass(training: Training) -> bool:
 
 
 def measure(wanted: OpenChoices, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains variants of one treebank and seed; variants that share a first pass train it once."""
+    """Train variants of one treebank and seed; variants that share a first pass train it once."""
     for number, cell in enumerate(group):
         recipe, treebank, seed, settings = cell.key
         training = Training.of(wanted, treebank, seed, settings.split())

@@ -49,16 +49,16 @@ def run_folder(runs: str | Path, key: Sequence[str]) -> Path:
 
 
 def measure_family(family: Mapping[Key, Training], runs: str, fresh: bool) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains columns that share a first pass, trained by the first column; yields rows by key, with counts added."""
+    """Train columns that share a first pass, trained by the first column; yield rows by key, with counts added."""
     first = next(iter(family))
     for key, training in family.items():
         folder = run_folder(runs, key)
         metrics = run_training(training, folder, None if key == first else run_folder(runs, first) / "model", fresh)
         parts = {"": metrics["test"], "_first_pass": metrics["after_first_pass"]["test"]}
-        found = {name + after: f"{part[name]:.4f}" for after, part in parts.items() for name in _MEASURES}
-        found["seconds"] = f"{sum(metrics['seconds'].values()):.1f}"
-        found["versions"] = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
-        yield key, found | {f"{name} of each": _text(numbers) for name, numbers in vars(_count(training, folder)).items()}
+        values = {name + after: f"{part[name]:.4f}" for after, part in parts.items() for name in _MEASURES}
+        values["seconds"] = f"{sum(metrics['seconds'].values()):.1f}"
+        values["versions"] = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
+        yield key, values | {f"{name} of each": _text(numbers) for name, numbers in vars(_count(training, folder)).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class SentenceCounts:
     las: np.ndarray
 
     def fits(self, row: Row) -> bool:
-        """Return whether a row has the same scores."""
+        """Return whether a row has the scores of these counts."""
         return all(abs(100 * getattr(self, name).sum() / self.words.sum() - float(row[name])) < 1e-4 for name in _MEASURES)
 
 
@@ -103,14 +103,14 @@ def _numbers(text: str) -> np.ndarray:
     return np.array(text.split(), np.int64)
 
 
-def keep(wanted: Trainings, found: Found) -> None:
-    """Writes the counts of measure_family() beside your own rows."""
+def keep(wanted: Trainings, rows: Found) -> None:
+    """Write the counts of measure_family() beside your own rows."""
     path = Path(wanted.results) / counts_file(wanted.recipe)
     new = {
         (treebank, int(column), int(seed)): SentenceCounts(
             *(_numbers(values[f"{name} of each"]) for name in ("words", "uas", "las"))
         )
-        for (treebank, _, column, seed), values in found
+        for (treebank, _, column, seed), values in rows
     }
     write_counts(path, read_counts(path) | new)
 
@@ -122,25 +122,25 @@ def counts_file(recipe: str) -> str:
 
 def read_counts(path: Path) -> AllCounts:
     """Return the counts of a file; none if there is no such file."""
-    found = {key: _numbers(row["counts"]) for key, row in read_rows(path, _COLUMNS, 4).items()}
+    counts = {key: _numbers(row["counts"]) for key, row in read_rows(path, _COLUMNS, 4).items()}
     return {
         (treebank, int(column), int(seed)): SentenceCounts(
-            found[treebank, "", "", "words"], found[treebank, column, seed, "uas"], las
+            counts[treebank, "", "", "words"], counts[treebank, column, seed, "uas"], las
         )
-        for (treebank, column, seed, measure), las in found.items()
+        for (treebank, column, seed, measure), las in counts.items()
         if measure == "las"
     }
 
 
 def write_counts(path: Path, counts: AllCounts) -> None:
-    """Writes counts, sorted, atomically.
+    """Write counts, sorted, atomically.
 
     Raises:
         OptimalStepError: the sentences of a treebank differ between trainings.
     """
     rows: dict[Key, Row] = {}
-    for (treebank, column, seed), own in sorted(counts.items()):
-        lines = {("", "", "words"): own.words, **{(f"{column}", f"{seed}", m): getattr(own, m) for m in _MEASURES}}
+    for (treebank, column, seed), count in sorted(counts.items()):
+        lines = {("", "", "words"): count.words, **{(f"{column}", f"{seed}", m): getattr(count, m) for m in _MEASURES}}
         for key, numbers in lines.items():
             row = dict(zip(_COLUMNS, (treebank, *key, _text(numbers)), strict=True))
             if rows.setdefault((treebank, *key), row) != row:
@@ -153,15 +153,15 @@ def write_counts(path: Path, counts: AllCounts) -> None:
 
 def counted(counts: AllCounts, rows: Iterable[Row], recipe: str) -> AllCounts:
     """Return the counts that belong to rows of a recipe, and have the same scores."""
-    found = {(row["treebank"], int(row["column"]), int(row["seed"])): row for row in chosen(rows, recipe=recipe)}
-    return {key: own for key, own in counts.items() if key in found and own.fits(found[key])}
+    by_key = {(row["treebank"], int(row["column"]), int(row["seed"])): row for row in chosen(rows, recipe=recipe)}
+    return {key: count for key, count in counts.items() if key in by_key and count.fits(by_key[key])}
 
 
 def counts_of(wanted: Trainings, rows: Sequence[Row]) -> AllCounts:
     """Return the counts of these rows, published or your own."""
     folders = [ROOT / folder for folder in (wanted.published, Path(wanted.results).absolute()) if folder is not None]
     files = [folder / counts_file(wanted.recipe) for folder in folders]
-    return {key: own for file in files for key, own in counted(read_counts(file), rows, wanted.recipe).items()}
+    return {key: count for file in files for key, count in counted(read_counts(file), rows, wanted.recipe).items()}
 
 
 def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: int) -> Interval | None:
@@ -173,9 +173,9 @@ def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: 
             return None
         words.append(counts[language, better, seeds[0]].words)
         gains.append(np.stack([counts[language, better, s].las - counts[language, worse, s].las for s in seeds]))
-    means = [100 * gain.sum(axis=1).mean() / own.sum() for gain, own in zip(gains, words, strict=True)]
+    means = [100 * gain.sum(axis=1).mean() / n_words.sum() for gain, n_words in zip(gains, words, strict=True)]
     samples = _samples(tuple(gain.shape for gain in gains), _DRAWS)
-    draws = [_draws(gain, own, *drawn) for gain, own, drawn in zip(gains, words, samples, strict=True)]
+    draws = [_draws(gain, n_words, *drawn) for gain, n_words, drawn in zip(gains, words, samples, strict=True)]
     low, high = np.percentile(np.mean(draws, axis=0), [2.5, 97.5])
     return Interval(float(np.mean(means)), float(low), float(high))
 
@@ -188,14 +188,14 @@ def _samples(shapes: tuple[tuple[int, int], ...], draws: int) -> list[tuple[np.n
         int64[draws, seeds], the seeds, and int16[draws, sentences], how often each sentence was drawn.
     """
     rng = np.random.default_rng(0)
-    found = []
+    samples = []
     for seeds, sentences in shapes:
         chosen, times = np.empty((draws, seeds), np.int64), np.empty((draws, sentences), np.int16)
         for i in range(draws):
             times[i] = rng.multinomial(sentences, np.full(sentences, 1 / sentences))
             chosen[i] = rng.integers(0, seeds, seeds)
-        found.append((chosen, times))
-    return found
+        samples.append((chosen, times))
+    return samples
 
 
 def _draws(gain: np.ndarray, words: np.ndarray, seeds: np.ndarray, times: np.ndarray) -> np.ndarray:

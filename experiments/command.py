@@ -76,12 +76,12 @@ class Trainings:
     paths: Paths
 
     def head(self, more: str = "") -> str:
-        """Return the head of a page: its title, and what it shows."""
+        """Return the head of a page: its title, and a description."""
         return f"# {self.title}\n\n{self.about}{more}\n\n"
 
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:
-    """Calls ``main`` with the settings that the command line asks for, and exits, as command_line.run() does.
+    """Call ``main`` with the settings that the command line asks for, and exit, as command_line.run() does.
 
     Args:
         main: what to do.
@@ -93,13 +93,13 @@ def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) 
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--config-name", default=config)
     parser.add_argument("overrides", nargs="*")
-    given = parser.parse_args()
+    args = parser.parse_args()
 
     def do() -> None:
-        if given.help:
-            print(f"{doc}\n{explained(given.config_name)}", end="")
+        if args.help:
+            print(f"{doc}\n{explained(args.config_name)}", end="")
             return
-        main(settings_of(kind, given.config_name, given.overrides))
+        main(settings_of(kind, args.config_name, args.overrides))
 
     command_line.run(do)
 
@@ -110,32 +110,32 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     Raises:
         OptimalStepError: there is no such file or key, the file is for another experiment, or a value has the wrong type.
     """
-    given = list(overrides)
-    if wrong := [override for override in given if "=" not in override]:
+    words = list(overrides)
+    if wrong := [override for override in words if "=" not in override]:
         raise OptimalStepError(f"{wrong[0]!r} is not KEY=VALUE")
     lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
-    for one in Given(given).settings:
-        if one.name in lists and not one.text.startswith("[") and one.text != "null":
-            raise OptimalStepError(f"{one.word} is not a list; write {shell_command([f'{one.name}=[{one.text}]'])}")
+    for setting in Given(words).settings:
+        if setting.name in lists and not setting.text.startswith("[") and setting.text != "null":
+            raise OptimalStepError(f"{setting.word} is not a list; write {shell_command([f'{setting.name}=[{setting.text}]'])}")
     if not (FOLDER / f"{config}.yaml").is_file():
-        known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-        near = did_you_mean(config, known)
+        file_names = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+        near = did_you_mean(config, file_names)
         raise OptimalStepError(
-            f"--config-name={config}: there is no such file in {FOLDER}{near}; the files are {', '.join(known)}"
+            f"--config-name={config}: there is no such file in {FOLDER}{near}; the files are {', '.join(file_names)}"
         )
     try:
         paths = {key.name: key.path for key in keys_of(kind) if key.path is not None}
-        found = composed(config, for_hydra(map(with_quotes, given), paths, sweep=None), FOLDER)
-        if not set(found) <= {declared.name for declared in fields(cast(Any, kind))}:
+        config_tree = composed(config, for_hydra(map(with_quotes, words), paths, sweep=None), FOLDER)
+        if not set(config_tree) <= {declared.name for declared in fields(cast(Any, kind))}:
             raise OptimalStepError(f"--config-name={config}: this file is not for {kind.__name__}")
-        return cast(S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), found)))
+        return cast(S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), config_tree)))
     except OptimalStepError:
         raise
     except Exception as error:
         if (said := in_one_line(error)) is None:
             raise
         names = [key.name for key in keys_of(kind)]
-        wrong_names = (one.name for one in Given(given).settings if f"'{one.name}'" in said)
+        wrong_names = (setting.name for setting in Given(words).settings if f"'{setting.name}'" in said)
         near = next((did_you_mean(name, names, _ELSEWHERE) for name in wrong_names), "")
         raise OptimalStepError(f"{said}{near}; --help shows the keys, and how values are written") from error
 
@@ -148,7 +148,7 @@ def in_one_line(error: Exception) -> str | None:
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
     return ": ".join(
         dict.fromkeys(
-            re.sub(r"^Ambiguous value for argument '(.*)'$", r"\1 has several values, and takes one", one) for one in said
+            re.sub(r"^Ambiguous value for argument '(.*)'$", r"\1 has several values, and takes one", line) for line in said
         )
     )
 
@@ -159,7 +159,7 @@ def with_quotes(override: str) -> str:
     inside = value[1:-1]
     if not (value.startswith("[") and value.endswith("]") and "=" in inside):
         return override
-    elements = (one if one[:1] in ("'", '"') else quoted(one) for one in split(inside))
+    elements = (element if element[:1] in ("'", '"') else quoted(element) for element in split(inside))
     return f"{key}=[{','.join(elements)}]"
 
 

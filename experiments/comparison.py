@@ -1,4 +1,4 @@
-"""Compares variants of a training on test parts: rows, tables and claims. Files of configs/experiments say what is compared.
+"""Comparison of variants of a training on test parts: rows, tables and claims. Files of configs/experiments name the variants.
 
     python experiments/comparison.py --config-name=accurate paths.treebanks=ud-v2.2
     python experiments/comparison.py --config-name=systems "languages=[hu]" seeds=1 "variants=[arc_standard,swap]" ...
@@ -76,8 +76,8 @@ class VariantComparison(Trainings):
 
     def training(self, variant: str, treebank: str, seed: int | str) -> Training:
         """Return the training of a variant; on the dev part if the treebank has no training part."""
-        made = Training.of(self, treebank, seed, self.all_variants.get(variant, []))
-        return made.on_dev() if self.part(treebank) == "dev" else made
+        training = Training.of(self, treebank, seed, self.all_variants.get(variant, []))
+        return training.on_dev() if self.part(treebank) == "dev" else training
 
     def settings_of(self, variant: str) -> str:
         """Return the settings in a row of a variant; empty for UDPipe."""
@@ -99,8 +99,8 @@ def cells(wanted: VariantComparison) -> list[Cell]:
     for part in {wanted.part(language) for language in wanted.languages}:
         needed = ("dev", "test") if part == "dev" else ("train", "dev", "test")
         check(wanted, needed, [language for language in wanted.languages if wanted.part(language) == part])
-    names = [name for one in named for name in (wanted.all_udpipe if one == UDPIPE else [one])]
-    found = []
+    names = [name for name_or_group in named for name in (wanted.all_udpipe if name_or_group == UDPIPE else [name_or_group])]
+    all_cells = []
     for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, names):
         if name in wanted.all_variants:
             group = f"{language} {name} seed {seed}"
@@ -108,12 +108,12 @@ def cells(wanted: VariantComparison) -> list[Cell]:
             group = f"{language} {_model_name(wanted.all_udpipe[name])}"
         else:
             continue
-        found.append(Cell((name, language, wanted.part(language), str(seed)), wanted.settings_of(name), group))
-    return found
+        all_cells.append(Cell((name, language, wanted.part(language), str(seed)), wanted.settings_of(name), group))
+    return all_cells
 
 
 def measure(wanted: VariantComparison, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains variants on a treebank, and parses the test part."""
+    """Train variants on a treebank, and parse the test part."""
     keys = [cell.key for cell in group]
     if keys[0][0] in wanted.all_udpipe:
         yield from _measure_udpipe(wanted, keys)
@@ -132,14 +132,14 @@ def _measure_ours(wanted: VariantComparison, key: Key) -> dict[str, str]:
     heads = parses.heads.tolist()
     ours = [heads[start + 1 : end] for start, end in pairwise(parses.offsets.tolist())]
     fitted = sum(seconds for stage, seconds in metrics["seconds"].items() if stage.endswith(("_fit", "_exploration")))
-    found = dict(zip(("las", "uas"), formatted(metrics["test"], "las", "uas"), strict=True))
-    (found["dev_las"],) = formatted(metrics["dev"], "las")
-    found |= {"cpu_seconds": f"{metrics['cpu_seconds']:.1f}", "fit_seconds": f"{fitted:.1f}"}
-    return found | _edges([sentence.heads for sentence in gold], ours)
+    values = dict(zip(("las", "uas"), formatted(metrics["test"], "las", "uas"), strict=True))
+    (values["dev_las"],) = formatted(metrics["dev"], "las")
+    values |= {"cpu_seconds": f"{metrics['cpu_seconds']:.1f}", "fit_seconds": f"{fitted:.1f}"}
+    return values | _edges([sentence.heads for sentence in gold], ours)
 
 
 def _measure_udpipe(wanted: VariantComparison, keys: list[Key]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains UDPipe's parser on the same file, and parses the test part with the beam of each variant, if any."""
+    """Train UDPipe's parser on the same file, and parse the test part with the beam of each variant, if any."""
     _, language, trained_on, _ = keys[0]
     treebank = wanted.training(keys[0][0], language, 1).settings().treebank
     options = {name: value for name, value in wanted.all_udpipe[keys[0][0]].items() if name != "beam"}
@@ -151,7 +151,7 @@ def _measure_udpipe(wanted: VariantComparison, keys: list[Key]) -> Iterator[tupl
     model = udpipe.Udpipe(model_path)
     for key in keys:
         beam = int(wanted.all_udpipe[key[0]].get("beam", 1))
-        found = {"cpu_seconds": f"{seconds:.1f}"}
+        values = {"cpu_seconds": f"{seconds:.1f}"}
         for part in ("test", "dev"):
             if (gold := getattr(treebank, part)) is None:
                 continue
@@ -159,11 +159,11 @@ def _measure_udpipe(wanted: VariantComparison, keys: list[Key]) -> Iterator[tupl
             parsed.write_text(model.parse(Path(gold).read_text(encoding="utf-8"), beam), encoding="utf-8", newline="\n")
             scores = evaluate_files(gold, parsed)
             if part == "test":
-                found |= {name: f"{scores[name].f1:.4f}" for name in ("las", "uas")}
-                found |= _edges(*([sentence.heads for sentence in read_treebank(file).sentences] for file in (gold, parsed)))
+                values |= {name: f"{scores[name].f1:.4f}" for name in ("las", "uas")}
+                values |= _edges(*([sentence.heads for sentence in read_treebank(file).sentences] for file in (gold, parsed)))
             else:
-                found["dev_las"] = f"{scores['las'].f1:.4f}"
-        yield key, found
+                values["dev_las"] = f"{scores['las'].f1:.4f}"
+        yield key, values
 
 
 def _model_name(options: dict[str, Any]) -> str:
@@ -200,8 +200,8 @@ def student(differences: Sequence[float]) -> Interval:
 
 def shown(differences: Sequence[float]) -> str:
     """Return the mean, its interval, and the verdict."""
-    found = student(differences)
-    return f"{found}, {found.verdict}" if len(differences) > 1 else f"{found.mean:+.2f}, one pair"
+    interval = student(differences)
+    return f"{interval}, {interval.verdict}" if len(differences) > 1 else f"{interval.mean:+.2f}, one pair"
 
 
 def differences(rows: list[Row], claim: Claim, treebank: str) -> list[float]:
@@ -235,12 +235,12 @@ def page(rows: list[Row], wanted: VariantComparison) -> str:
     return wanted.head(trained) + "\n".join(sections)
 
 
-def _summary(found: list[Row]) -> str:
-    return f"{score(found, 'las', 'uas')} ({np.mean(numbers(found, 'cpu_seconds')):.0f} s)"
+def _summary(rows: list[Row]) -> str:
+    return f"{score(rows, 'las', 'uas')} ({np.mean(numbers(rows, 'cpu_seconds')):.0f} s)"
 
 
-def _edges_of(found: list[Row]) -> str:
-    predicted, right, gold, there, trees, *nonprojective = (sum(int(row[name]) for row in found) for name in _EDGES)
+def _edges_of(rows: list[Row]) -> str:
+    predicted, right, gold, there, trees, *nonprojective = (sum(int(row[name]) for row in rows) for name in _EDGES)
     precision, recall = (100 * n / total if total else 0.0 for n, total in ((right, predicted), (there, gold)))
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     ours, theirs = (100 * n / max(1, trees) for n in nonprojective)
@@ -251,8 +251,8 @@ def _claims(rows: list[Row], languages: list[str], wanted: VariantComparison) ->
     lines = []
     for label, claim in wanted.all_claims.items():
         by_language = [differences(rows, claim, name) for name in languages]
-        if pairs := [difference for found in by_language for difference in found]:
-            cells = [shown(found) if found else NOT_RUN for found in by_language]
+        if pairs := [difference for differences in by_language for difference in differences]:
+            cells = [shown(differences) if differences else NOT_RUN for differences in by_language]
             lines.append([label, shown(pairs), *cells, claim.papers])
     return ["claim", "all", *languages, "the papers"], lines
 
@@ -260,8 +260,8 @@ def _claims(rows: list[Row], languages: list[str], wanted: VariantComparison) ->
 def _times(rows: list[Row], languages: list[str], wanted: VariantComparison) -> tuple[list[str], list[list[str]]]:
     lines = []
     for label, names in wanted.all_times.items():
-        found = [[numbers(chosen(rows, variant=name, treebank=t), "cpu_seconds") for name in names] for t in languages]
-        ratios = [f"{np.mean(above) / np.mean(below):.2f}" if above and below else "" for above, below in found]
+        minutes = [[numbers(chosen(rows, variant=name, treebank=t), "cpu_seconds") for name in names] for t in languages]
+        ratios = [f"{np.mean(above) / np.mean(below):.2f}" if above and below else "" for above, below in minutes]
         if any(ratios):
             lines.append([label, *ratios])
     return ["", *languages], lines
@@ -270,9 +270,9 @@ def _times(rows: list[Row], languages: list[str], wanted: VariantComparison) -> 
 # The sections of a page: a function that shows the rows of a variant and a treebank, or one that makes another table.
 _CELLS: dict[str, Callable[[list[Row]], str]] = {
     "summary": _summary,
-    "scores": lambda found: score(found, "las", "uas"),
+    "scores": lambda rows: score(rows, "las", "uas"),
     "edges": _edges_of,
-    "dev": lambda found: score(found, "dev_las"),
+    "dev": lambda rows: score(rows, "dev_las"),
 }
 _TABLES = {"claims": _claims, "times": _times}
 

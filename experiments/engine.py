@@ -1,4 +1,4 @@
-"""The engine of all experiments that train: it takes rows that exist, trains and measures the missing cells, writes the page.
+"""The engine of all experiments that train: it takes existing rows, trains and measures missing cells, and writes the page.
 
 A row is identified by its key, by the settings of its training that differ from the defaults, and by the commit that made it.
 Rows with other settings do not count. Users judge whether changes since a commit matter (``fresh=true`` measures anew). Old
@@ -51,7 +51,7 @@ class Job(Generic[Result]):
 
 @dataclass(frozen=True)
 class Cell:
-    """A row that is asked for.
+    """A requested row of the results.
 
     Attributes:
         key: of the row.
@@ -104,17 +104,17 @@ class Results:
         if self.fresh:
             print(f"fresh=true: existing rows are ignored, {len(asked)} to train", flush=True)
             return _with_more(asked, completed)
-        own = [cell for cell in asked if _made(self.own, cell)]
+        measured = [cell for cell in asked if _made(self.own, cell)]
         published = [cell for cell in asked if not _made(self.own, cell) and _made(self.published, cell)]
         missing = [cell for cell in asked if not (_made(self.own, cell) or _made(self.published, cell))]
-        yours = f", {len(own)} are rows of your own (under {self.own_folder})" if own else ""
+        yours = f", {len(measured)} are rows of your own (under {self.own_folder})" if measured else ""
         verb = "is a published row" if len(published) == 1 else "are published rows"
         hint = f"; fresh=true trains all {len(completed(asked))} again" if not missing else ""
         print(f"{_cells(len(published))} {verb}{yours}, {len(missing)} to train{hint}", flush=True)
         return _with_more(missing, completed)
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Takes new rows of your own, and writes them together with rows that other processes have written since."""
+        """Take new rows of your own, and write them together with rows that other processes have written since."""
         new = {tuple(row[name] for name in self.columns[: self.n_keys]): row for row in rows}
         with _held(self.own_folder):
             self.own = dict(sorted((self.own | self._read(self.own_folder) | new).items()))
@@ -128,7 +128,7 @@ class Results:
         return [row for _, row in sorted((theirs | mine).items())]
 
     def publish(self, asked: Iterable[Cell]) -> list[Key]:
-        """Copies your own rows of the asked cells over the published ones; returns their keys."""
+        """Copy your own rows of the asked cells over the published ones; return their keys."""
         assert self.published_folder is not None
         new = {cell.key: self.own[cell.key] for cell in asked if _made(self.own, cell)}
         with _held(self.own_folder):
@@ -140,7 +140,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Experiment(Generic[S]):
-    """An experiment: what is measured, and what is written.
+    """An experiment: its measurements and its output.
 
     Attributes:
         name: of its file in configs/experiments.
@@ -178,7 +178,7 @@ class Experiment(Generic[S]):
         return (*self.key, *self.measured, *(name for name in ("settings", "commit") if name not in self.key))
 
     def run(self, doc: str | None) -> NoReturn:
-        """Runs the command line; see command.run()."""
+        """Run the command line; see command.run()."""
         command.run(self.main, self.kind, self.name, doc)
 
     def results(self, wanted: Trainings) -> Results:
@@ -193,14 +193,14 @@ class Experiment(Generic[S]):
         return Results(self.columns, len(self.key), folder, Path(wanted.results), wanted.fresh)
 
     def main(self, wanted: S) -> None:
-        """Measures the missing cells, then writes the pages."""
+        """Measure the missing cells, then write the pages."""
         cells = self.cells(wanted)
         results = self.results(wanted)
         completed = list if self.complete is None else partial(self.complete, wanted)
         self.fill(wanted, results, results.missing(cells, completed))
         if not wanted.publish:
-            own = None if self.own_page is None else self.own_page(wanted, results)
-            text = self.write(wanted, results.shown(cells), results.own_folder, own)
+            page = None if self.own_page is None else self.own_page(wanted, results)
+            text = self.write(wanted, results.shown(cells), results.own_folder, page)
         else:
             assert results.published_folder is not None
             results.publish(cells)
@@ -208,7 +208,7 @@ class Experiment(Generic[S]):
         print(text, end="")
 
     def fill(self, wanted: S, results: Results, missing: Sequence[Cell]) -> None:
-        """Measures the missing cells, a job for each group; rows are written as jobs end."""
+        """Measure the missing cells, a job for each group; rows are written as jobs end."""
         if self.prepare is not None:
             for _ in run_jobs(self.prepare(wanted, list(missing)), wanted.workers):
                 pass
@@ -217,18 +217,18 @@ class Experiment(Generic[S]):
             groups.setdefault(cell.group, []).append(cell)
         jobs = [Job(label, partial(_measured, self.measure, wanted, cells)) for label, cells in groups.items()]
         settings = {cell.key: cell.settings for cell in missing}
-        for made in run_jobs(jobs, wanted.workers):
-            results.add(self.row(key, settings[key], values) for key, values in made if key in settings)
+        for rows in run_jobs(jobs, wanted.workers):
+            results.add(self.row(key, settings[key], values) for key, values in rows if key in settings)
             if self.keep is not None:
-                self.keep(wanted, made)
+                self.keep(wanted, rows)
 
     def row(self, key: Key, settings: str, values: dict[str, str]) -> Row:
         """Return a row as it is written."""
-        known = {"settings": settings, "commit": commit()} | dict(zip(self.key, key, strict=True)) | values
-        return {name: known.get(name, "") for name in self.columns}
+        fields = {"settings": settings, "commit": commit()} | dict(zip(self.key, key, strict=True)) | values
+        return {name: fields.get(name, "") for name in self.columns}
 
     def write(self, wanted: S, rows: list[Row], folder: Path, text: str | None = None) -> str:
-        """Writes the page (of the rows, unless ``text`` is given) and the pictures; returns the page."""
+        """Write the page (of the rows, unless ``text`` is given) and the pictures; return the page."""
         text = self.page(rows, wanted) if text is None else text
         write_page(folder / self.page_name.format(recipe=wanted.recipe), text)
         if self.draw is not None:
@@ -246,19 +246,19 @@ def commit() -> str:
     """Return the commit of this code, with a + if files have changed since; empty if there is no repository."""
     git = ["git", "-C", str(ROOT)]
     try:
-        found = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, encoding="utf-8", check=True)
+        result = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, encoding="utf-8", check=True)
         changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, encoding="utf-8", check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return found.stdout.strip() + "+" * bool(changed.stdout)
+    return result.stdout.strip() + "+" * bool(changed.stdout)
 
 
 def _with_more(missing: list[Cell], completed: Callable[[list[Cell]], list[Cell]]) -> list[Cell]:
     """Return the missing cells with those that they need, and print how many these are."""
-    found = completed(missing)
-    if more := len(found) - len(missing):
+    extended = completed(missing)
+    if more := len(extended) - len(missing):
         print(f"{more} more to train, as they share a first pass with these", flush=True)
-    return found
+    return extended
 
 
 def _made(rows: Mapping[Key, Row], cell: Cell) -> bool:
@@ -291,7 +291,7 @@ def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | 
 
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
-    """Locks a folder, so that one process at a time reads its rows and writes them again."""
+    """Lock a folder, so that one process at a time reads its rows and writes them again."""
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / _LOCK, wait=True):
         yield
@@ -341,5 +341,5 @@ class _NoTerminal(io.TextIOWrapper):
 
 
 def _without_bars() -> None:
-    """Hides the progress bars of trainings, which would overwrite one another and the bar of the jobs."""
+    """Hide the progress bars of trainings, which would overwrite one another and the bar of the jobs."""
     sys.stderr = _NoTerminal(sys.stderr)

@@ -100,7 +100,7 @@ def by_size(counted: np.ndarray) -> list[tuple[int | float, ...]]:
 
 
 def draw(tables: Tables, settings: Figure10, folder: Path) -> None:
-    """Plots both means, the spread, and the line of configurations from which nothing is removed."""
+    """Plot both means, the spread, and the line of configurations from which nothing is removed."""
     shown = [row for row in tables["results"] if int(row["sentences"]) >= settings.min_sentences]
     size, _, _, kept, kept_here, k, tenth, ninetieth = (numbers(shown, column) for column in COLUMNS)
     figure, (axes,) = panels()
@@ -117,7 +117,7 @@ def draw(tables: Tables, settings: Figure10, folder: Path) -> None:
 
 
 def measure(settings: Figure10) -> Measured:
-    """Counts."""
+    """Count the remaining nodes."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = oracles.projectivize_trees(treebanks.trees(chosen))
     guide = oracles.create("nederhof_linear", settings.strategy).bind(trees)

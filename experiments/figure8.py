@@ -62,28 +62,28 @@ def counts(trees: Trees) -> Counter[tuple[int, int]]:
 
 
 def measure(settings: Figure8) -> Measured:
-    """Counts."""
+    """Count the optimal trees."""
     lines, data = [], []
     for name in tqdm(settings.treebanks, unit="treebank", disable=None):
         treebank = treebanks.read(name, settings.paths.treebanks)
-        found = counts(treebanks.trees([treebank]))
-        lines += [(name, *key, number) for key, number in found.items()]
-        data.append(f"{treebank} {found.total()} non-projective")
+        pairs = counts(treebanks.trees([treebank]))
+        lines += [(name, *key, number) for key, number in pairs.items()]
+        data.append(f"{treebank} {pairs.total()} non-projective")
     return Measured({"trees": lines}, data)
 
 
 def by_treebank(rows: Iterable[Row]) -> dict[str, list[Pair]]:
     """Return the trees of each treebank, and of all together."""
-    found: dict[str, list[Pair]] = defaultdict(list)
+    pairs: dict[str, list[Pair]] = defaultdict(list)
     for row in rows:
-        found[row["treebank"]] += [(int(row["length"]), math.log(int(row["optimal"])))] * int(row["trees"])
-    return {**found, POOLED: [pair for pairs in found.values() for pair in pairs]}
+        pairs[row["treebank"]] += [(int(row["length"]), math.log(int(row["optimal"])))] * int(row["trees"])
+    return {**pairs, POOLED: [pair for pairs in pairs.values() for pair in pairs]}
 
 
-def bins(treebank: str, found: Iterable[Pair], width: int) -> list[tuple[Any, ...]]:
+def bins(treebank: str, trees: Iterable[Pair], width: int) -> list[tuple[Any, ...]]:
     """Return trees by length, lines of BIN_COLUMNS; bins begin at 1, 1 + width, ..."""
     by_bin: dict[int, list[Pair]] = defaultdict(list)
-    for pair in found:
+    for pair in trees:
         by_bin[(pair[0] - 1) // width].append(pair)
     lines = []
     for number, pairs in sorted(by_bin.items()):
@@ -96,14 +96,14 @@ def bins(treebank: str, found: Iterable[Pair], width: int) -> list[tuple[Any, ..
     return lines
 
 
-def growth(found: Iterable[Pair]) -> tuple[float, float, float, float, float]:
+def growth(pairs: Iterable[Pair]) -> tuple[float, float, float, float, float]:
     """Estimate how the number grows with the length, from three trees of different lengths or more.
 
     Returns:
         The factor in ten words, both ends of its 95% interval, and the shares of variance (R^2) that exponential growth and a
         power of the length explain.
     """
-    lengths, logs = np.array(list(found)).T
+    lengths, logs = np.array(list(pairs)).T
     spread = lengths - lengths.mean()
     slope = float(spread @ logs / (spread @ spread))
     residuals = logs - logs.mean() - slope * spread
@@ -116,21 +116,21 @@ def growth(found: Iterable[Pair]) -> tuple[float, float, float, float, float]:
 def page(tables: Tables, settings: Figure8) -> str:
     """Return the page: the growth in each treebank, and in all together."""
     lines = []
-    for name, found in by_treebank(tables["trees"]).items():
-        if len({length for length, _ in found}) >= 3:
-            factor, low, high, *shares = growth(found)
-            lines.append([name, f"{len(found):,}", f"{factor:.2f} [{low:.2f}, {high:.2f}]", *(f"{r:.2f}" for r in shares)])
+    for name, pairs in by_treebank(tables["trees"]).items():
+        if len({length for length, _ in pairs}) >= 3:
+            factor, low, high, *shares = growth(pairs)
+            lines.append([name, f"{len(pairs):,}", f"{factor:.2f} [{low:.2f}, {high:.2f}]", *(f"{r:.2f}" for r in shares)])
     title = "Growth of the number of optimal projective trees with the length; see experiments/figure8.py.\n\n"
     columns = ["treebank", "non-projective trees", "factor in 10 words", "R^2, exponential", "R^2, power"]
     return title + markdown(columns, lines)
 
 
 def draw(tables: Tables, settings: Figure8, folder: Path) -> None:
-    """Writes the bins as CSV, and plots a thin line for each treebank, and a thick line with its interval for all."""
+    """Write the bins as CSV, and plot a thin line for each treebank, and a thick line with its interval for all."""
     from matplotlib.ticker import LogLocator  # figures.py says how to install it
 
-    found = by_treebank(tables["trees"]).items()
-    lines = [line for name, pairs in found for line in bins(name, pairs, settings.bin_width)]
+    entries = by_treebank(tables["trees"]).items()
+    lines = [line for name, pairs in entries for line in bins(name, pairs, settings.bin_width)]
     write_csv(folder / "results.csv", tables.head, BIN_COLUMNS, lines)
     shown = [row for row in read_csv(folder / "results.csv") if int(row["trees"]) >= settings.min_trees]
     figure, (axes,) = panels()

@@ -64,7 +64,7 @@ class Figure9(Pictures):
 
 
 def measure(settings: Figure9) -> Measured:
-    """Measures along explorations if models are given, else along random computations."""
+    """Measure along explorations if models are given, else along random computations."""
     folder = settings.paths.treebanks
     chosen = [treebanks.read_train_or_rest(name, folder) for name in list(settings.models) or settings.treebanks]
     result = benchmark.run(
@@ -74,15 +74,15 @@ def measure(settings: Figure9) -> Measured:
         sizes=settings.sizes,
         repeats=settings.repeats,
         seed=settings.seed,
-        models=[Path(settings.models[one.name]) for one in chosen for _ in one.parts] if settings.models else [],
+        models=[Path(settings.models[treebank.name]) for treebank in chosen for _ in treebank.parts] if settings.models else [],
     )
     if unknown := {name for kind in KINDS for name in result[kind]} - set(LINES):
         raise OptimalStepError(f"this figure has no line for the oracles {', '.join(sorted(unknown))}; add them to LINES")
-    found = [(kind, name, result[kind][name]) for kind in KINDS for name in LINES if name in result[kind]]
-    lines = [(kind, name, *timed) for kind, name, entry in found for timed in entry["by_size"].items()]
+    entries = [(kind, name, result[kind][name]) for kind in KINDS for name in LINES if name in result[kind]]
+    lines = [(kind, name, *timed) for kind, name, entry in entries for timed in entry["by_size"].items()]
     whole = [
         (kind, name, result["sentences"], entry["mean"], *(entry["against_cubic"][of] for of in WHOLE_COLUMNS[-2:]))
-        for kind, name, entry in found
+        for kind, name, entry in entries
     ]
     follows = f"an optimal step with probability {settings.optimal_probability}"
     how = "the predictions of a trained model" if settings.models else follows
@@ -94,13 +94,13 @@ def measure(settings: Figure9) -> Measured:
 
 
 def draw(tables: Tables, settings: Figure9, folder: Path) -> None:
-    """Plots both kinds of trees side by side."""
+    """Plot both kinds of trees side by side."""
     figure, axes_of = panels(len(KINDS), width=3.9)
     for kind, axes in zip(KINDS, axes_of, strict=True):
         for name, (label, colour, marker) in LINES.items():
-            if found := chosen(tables["results"], trees=kind, oracle=name):
+            if rows := chosen(tables["results"], trees=kind, oracle=name):
                 look = {"marker": marker, "color": colour, "label": label}
-                axes.plot(numbers(found, "k_plus_m"), numbers(found, "microseconds"), **look)
+                axes.plot(numbers(rows, "k_plus_m"), numbers(rows, "microseconds"), **look)
         axes.set_title(f"{kind} trees", fontsize=9)
         axes.set(yscale="log", xlim=(0, None), xlabel="$k+m$ (stack elements and buffer nodes)")
     axes_of[0].yaxis.set_major_formatter("{x:g}")
@@ -117,7 +117,7 @@ def page(tables: Tables, settings: Figure9) -> str:
     for kind in KINDS:
         sizes = sorted({row["k_plus_m"] for row in chosen(rows, trees=kind)}, key=int)
         entries = ((label, chosen([*rows, *whole], trees=kind, oracle=name)) for name, (label, *_) in LINES.items())
-        lines = [[label, *(f"{time:.2f}" for time in numbers(found, "microseconds"))] for label, found in entries if found]
+        lines = [[label, *(f"{time:.2f}" for time in numbers(rows, "microseconds"))] for label, rows in entries if rows]
         text.append(markdown([f"{kind} trees, k+m =", *sizes, "whole computations"], lines))
     text.append(f"Whole computations: of up to {SENTENCES} sentences; from nothing, of {SENTENCES_FROM_NOTHING}.\n")
     at_size = {row["oracle"]: float(row["microseconds"]) for row in chosen(rows, trees=KINDS[0], k_plus_m=PAPER_SIZE)}

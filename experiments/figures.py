@@ -96,15 +96,15 @@ class FigureExperiment(Generic[P]):
     timed: bool = False
 
     def run(self, doc: str | None) -> NoReturn:
-        """Runs the command line; see command.run()."""
+        """Run the command line; see command.run()."""
         command.run(self.main, self.kind, self.name, doc)
 
     def main(self, settings: P) -> None:
-        """Measures, and writes."""
-        found = self.measure(settings)
-        head = provenance(f"python experiments/{self.name}.py", found.trees, found.more, self.timed)
+        """Measure, and write the results."""
+        measured = self.measure(settings)
+        head = provenance(f"python experiments/{self.name}.py", measured.trees, measured.more, self.timed)
         for name, columns in self.columns.items():
-            write_csv(self.file(settings, settings.folder, name), head, columns, found.lines[name])
+            write_csv(self.file(settings, settings.folder, name), head, columns, measured.lines[name])
         self.write(self.read(settings, settings.folder), settings, settings.folder)
 
     def file(self, settings: P, folder: Path, name: str) -> Path:
@@ -121,7 +121,7 @@ class FigureExperiment(Generic[P]):
         return tables
 
     def write(self, tables: Tables, settings: P, folder: Path) -> None:
-        """Writes the page, which is also printed, and the pictures."""
+        """Write the page, which is also printed, and the pictures."""
         if self.draw is not None:
             self.draw(tables, settings, folder)
         if self.page is not None:
@@ -140,7 +140,7 @@ def provenance(command: str, trees: Iterable[str], more: Iterable[str] = (), tim
 
 
 def write_csv(path: Path, head: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Writes comma-separated values below comment lines that begin with #; floats have six significant digits."""
+    """Write comma-separated values below comment lines that begin with #; floats have six significant digits."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"# {line}\n" for line in head)
@@ -164,7 +164,7 @@ def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: boo
 
 
 def plot_las(plot: Axes, rows: Iterable[Row], style: str, **look: Any) -> None:
-    """Draws the means of LAS against the sizes of the beam, if there are rows."""
+    """Draw the means of LAS against the sizes of the beam, if there are rows."""
     by_size: dict[int, list[float]] = {}
     for row in sorted(rows, key=lambda row: int(row["size"])):
         by_size.setdefault(int(row["size"]), []).append(float(row["las"]))
@@ -173,21 +173,21 @@ def plot_las(plot: Axes, rows: Iterable[Row], style: str, **look: Any) -> None:
 
 
 def label_beam_axis(plot: Axes, sizes: Sequence[float]) -> None:
-    """Makes the x axis one of sizes of the beam, with a tick for each of these."""
+    """Make the x axis one of sizes of the beam, with a tick for each of these."""
     plot.set_xscale("log", base=2)
     plot.set_xticks(sizes, [f"{size:g}" for size in sizes])
     plot.set_xlabel("items of the beam")
 
 
 def label_beam_sizes(plot: Axes) -> None:
-    """Says what is shown where LAS is drawn against the size of the beam."""
+    """Label the axes and the legend of LAS against the size of the beam."""
     label_beam_axis(plot, np.unique(np.concatenate([line.get_xdata() for line in plot.lines])).tolist())
     plot.set_ylabel("LAS on test (percent)")
     plot.legend(loc="upper left", bbox_to_anchor=(1.02, 1))  # beside the lines, which fill the plot
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes the figure in the format of the name; no date in it."""
+    """Write the figure in the format of the name; no date in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"Date": None} if path.suffix == ".svg" else {}
     figure.savefig(path, metadata=metadata, dpi=150)

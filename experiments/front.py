@@ -75,20 +75,20 @@ class Front(Trainings):
 
 def cells(wanted: Front) -> list[Cell]:
     """Return a cell for each system. The systems of a treebank and seed share a job, which measures their speed in turn."""
-    known = [*wanted.all_systems]
-    check_known("systems", wanted.systems, known)
+    names = [*wanted.all_systems]
+    check_known("systems", wanted.systems, names)
     check_at_least("rounds", wanted.rounds, 1)
     check(wanted, ("train", "dev", "test"))
-    found = []
-    for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or known):
+    all_cells = []
+    for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or names):
         system = wanted.all_systems[name]
         settings = " ".join([wanted.training(name, language, seed).described, *system.parsing])
-        found.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
-    return found
+        all_cells.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
+    return all_cells
 
 
 def measure(wanted: Front, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains all systems, then parses with them."""
+    """Train all systems, then parse with them."""
     _, treebank, seed = group[0].key
     folders: dict[str, Path] = {}
     seconds: dict[Path, float] = {}
@@ -105,13 +105,13 @@ def measure(wanted: Front, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
     parsed, speeds = by_turns(commands, [dev.read_bytes(), test.read_bytes(), text], wanted.rounds)
     for cell in group:
         name = cell.key[0]
-        found = []
+        rows = []
         for part, gold, content in zip(("dev", "test", "text"), (dev, test, test), parsed[name], strict=True):
             written = folders[name] / f"{name.replace(' ', '_')}.{part}.conllu"
             written.write_bytes(content)
-            found.append(evaluate_files(gold, written))
-        on_dev, on_test, from_text = (f"{scores['las_universal'].f1:.4f}" for scores in found)
-        values = on_test, f"{found[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[folders[name]]:.1f}"
+            rows.append(evaluate_files(gold, written))
+        on_dev, on_test, from_text = (f"{scores['las_universal'].f1:.4f}" for scores in rows)
+        values = on_test, f"{rows[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[folders[name]]:.1f}"
         yield cell.key, dict(zip(MEASURED, values, strict=True))
 
 
@@ -141,8 +141,8 @@ def by_turns(
             before = cpu_seconds_of_children()
             outputs[name] = output(command, everything)
             seconds[name].append(cpu_seconds_of_children() - before)
-    speeds = {name: words / median(found) for name, found in seconds.items()}
-    return {name: _split(found, [content.count(_END) for content in contents]) for name, found in outputs.items()}, speeds
+    speeds = {name: words / median(times) for name, times in seconds.items()}
+    return {name: _split(output, [content.count(_END) for content in contents]) for name, output in outputs.items()}, speeds
 
 
 def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
@@ -156,9 +156,9 @@ def page(rows: list[Row], wanted: Front) -> str:
     head = ["treebank", "parser", "LAS (official) / UAS", "LAS (official) on dev", "LAS (official) from text"]
     head += ["words per CPU second", "training, CPU seconds"]
 
-    def cells_of(found: list[Row]) -> list[str]:
-        speed, seconds = (f"{np.mean(numbers(found, name)):,.0f}" for name in ("words_per_second", "cpu_seconds"))
-        return [score(found, "las", "uas"), score(found, "dev_las"), score(found, "raw_las"), speed, seconds]
+    def cells_of(rows: list[Row]) -> list[str]:
+        speed, seconds = (f"{np.mean(numbers(rows, name)):,.0f}" for name in ("words_per_second", "cpu_seconds"))
+        return [score(rows, "las", "uas"), score(rows, "dev_las"), score(rows, "raw_las"), speed, seconds]
 
     values = {"treebank": _treebanks(rows, wanted), "system": [*wanted.all_systems]}
     return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
@@ -181,7 +181,7 @@ _SEARCHES = {"": ("greedy", "o"), ", beam 4": ("beam of 4", "^"), ", reranked": 
 
 
 def draw(rows: list[Row], wanted: Front, folder: Path) -> None:
-    """Plots LAS against words per second, a panel for each treebank that has rows."""
+    """Plot LAS against words per second, a panel for each treebank that has rows."""
     from matplotlib.lines import Line2D  # figures.py says how to install it
 
     treebanks = _treebanks(rows, wanted)
@@ -206,11 +206,11 @@ def draw(rows: list[Row], wanted: Front, folder: Path) -> None:
 
 def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
     """Return words per second and LAS, means over seeds, by the names in a column."""
-    found = {}
+    points = {}
     for name in names_of(rows, column):
-        own = chosen(rows, **{column: name})
-        found[name] = float(np.mean(numbers(own, "words_per_second"))), float(np.mean(numbers(own, "las")))
-    return found
+        rows_of_name = chosen(rows, **{column: name})
+        points[name] = float(np.mean(numbers(rows_of_name, "words_per_second"))), float(np.mean(numbers(rows_of_name, "las")))
+    return points
 
 
 def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dict[str, tuple[float, float]]) -> None:
@@ -235,7 +235,7 @@ def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dic
 
 
 def _label(plot: Axes, text: str, point: tuple[float, float], colour: str = BLACK, left: bool = False) -> None:
-    """Labels a point, below the line to the slower and better system."""
+    """Label a point, below the line to the slower and better system."""
     shift, where = (-7, "right") if left else (7, "left")
     plot.annotate(text, point, (shift, -4), textcoords="offset points", color=colour, ha=where, va="top")
 

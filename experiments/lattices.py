@@ -90,17 +90,19 @@ class LatticeExperiment(Trainings):
 
 
 def _guess(system: str) -> str:
-    """Return the part of file names that distinguishes this system."""
+    """Return the part of file names that is this system's own."""
     return "-suffixes" if system == SUFFIXES else ""
 
 
 def cells(wanted: LatticeExperiment) -> list[Cell]:
     """Return the cells asked for; a pipeline has no lookahead and no lemmas. Cells of one training share a job."""
     check_known("systems", wanted.systems, SYSTEMS)
-    if SUFFIXES in wanted.systems and (own := [language for language in wanted.languages if language in wanted.files]):
-        raise OptimalStepError(f"{', '.join(own)}: lattices are given, so no analysis is guessed; leave out '{SUFFIXES}'")
+    if SUFFIXES in wanted.systems and (with_files := [language for language in wanted.languages if language in wanted.files]):
+        raise OptimalStepError(
+            f"{', '.join(with_files)}: lattices are given, so no analysis is guessed; leave out '{SUFFIXES}'"
+        )
     check(wanted, PARTS, [] if all(language in wanted.trees for language in wanted.languages) else None)
-    found = []
+    all_cells = []
     asked = product(wanted.languages, range(1, wanted.seeds + 1), wanted.systems or SYSTEMS, wanted.sizes)
     for language, seed, system, size in asked:
         if system == SUFFIXES and language in wanted.files:
@@ -109,12 +111,12 @@ def cells(wanted: LatticeExperiment) -> list[Cell]:
         for lookahead, lemmas in product(lookaheads, [False] if system == PIPELINE else wanted.lemmas):
             key = system, language, str(seed), str(lookahead), str(lemmas).lower(), "true", str(size)
             settings = wanted.training(key).described
-            found.append(Cell(key, settings, f"{language} {system} seed {seed}, {settings}"))
-    return found
+            all_cells.append(Cell(key, settings, f"{language} {system} seed {seed}, {settings}"))
+    return all_cells
 
 
 def make_lattices(wanted: LatticeExperiment, system: str, treebank: str) -> None:
-    """Makes lattices with a lexicon of the training part, for a treebank without lattices."""
+    """Make lattices with a lexicon of the training part, for a treebank without lattices."""
     files = {part: Path(file) for part, file in wanted.lattice_files(system, treebank).items()}
     if treebank in wanted.files or all(file.exists() for file in files.values()):
         return
@@ -132,7 +134,7 @@ def make_lattices(wanted: LatticeExperiment, system: str, treebank: str) -> None
 
 
 def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains a parser, unless that is done, and parses test with every beam."""
+    """Train a parser, unless that is done, and parse test with every beam."""
     system, treebank, seed, *_ = group[0].key
     training = wanted.training(group[0].key)
     make_lattices(wanted, system, treebank)
@@ -165,7 +167,7 @@ def only_path(lattice: Lattice, arcs: Sequence[int]) -> Lattice:
 
 
 def pipeline(training: Training, runs: Path, model: FrozenModel, beam: Beam, parsed: Path) -> None:
-    """Parses the raw text of test, split by our tokenizer and tagged by UDPipe, with a model that was trained on gold tags."""
+    """Parse the raw text of test, split by our tokenizer and tagged by UDPipe, with a model that was trained on gold tags."""
     tagger = runs / training.treebank / "tagger.udpipe"
     if not tagger.exists():
         file = plan(training.settings()).files.train.paths[0]
@@ -177,7 +179,7 @@ def pipeline(training: Training, runs: Path, model: FrozenModel, beam: Beam, par
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a text, compressed if the name says so, whole or not at all."""
+    """Write a text, compressed if the name says so, whole or not at all."""
     with open_output(path) as target:
         target.write(text)
 
@@ -190,12 +192,12 @@ def page(rows: list[Row], wanted: LatticeExperiment) -> str:
     columns = ("treebank", "lookahead", "lemmas", "clock")
     for values in sorted({tuple(row[name] for name in columns) for row in others or pipelines}):
         treebank, lookahead, lemmas, clock = values
-        found = chosen(others, **dict(zip(columns, values, strict=True))) + chosen(pipelines, treebank=treebank)
-        read, compared = "read" if lemmas == "true" else "not read", "clock" if clock == "true" else "steps"
-        systems = [system for system in SYSTEMS if chosen(found, system=system)]
-        sizes = sorted({row["size"] for row in found}, key=int)
-        head, lines = grid(found, ("size", sizes), ("system", systems), _cell)
-        title = f"## {treebank}, {lookahead} words ahead, lemmas {read}, compared by {compared}"
+        chosen_rows = chosen(others, **dict(zip(columns, values, strict=True))) + chosen(pipelines, treebank=treebank)
+        lemma_use, compared = "read" if lemmas == "true" else "not read", "clock" if clock == "true" else "steps"
+        systems = [system for system in SYSTEMS if chosen(chosen_rows, system=system)]
+        sizes = sorted({row["size"] for row in chosen_rows}, key=int)
+        head, lines = grid(chosen_rows, ("size", sizes), ("system", systems), _cell)
+        title = f"## {treebank}, {lookahead} words ahead, lemmas {lemma_use}, compared by {compared}"
         parts.append(f"{title}\n\n{plain_table(['beam', *head[1:]], lines)}")
     return wanted.head() + "\n".join(parts)
 
@@ -206,16 +208,16 @@ def _cell(rows: list[Row]) -> str:
 
 
 def draw(rows: list[Row], wanted: LatticeExperiment, folder: Path) -> None:
-    """Plots LAS against the size of the beam, a picture for each treebank; items compared by the clock."""
+    """Plot LAS against the size of the beam, a picture for each treebank; items compared by the clock."""
     for treebank in names_of(rows, "treebank"):
         figure, (plot,) = panels(width=7)
         for system, colour in _COLOURS.items():
-            own = chosen(rows, treebank=treebank, clock="true", system=system)
-            settings = sorted({(row["lookahead"], row["lemmas"]) for row in own}, reverse=True)
+            system_rows = chosen(rows, treebank=treebank, clock="true", system=system)
+            settings = sorted({(row["lookahead"], row["lemmas"]) for row in system_rows}, reverse=True)
             for style, (lookahead, lemmas) in zip(("-", "--", ":", "-."), settings, strict=False):
-                read = " with lemmas" if lemmas == "true" else ""
-                label = system if system == PIPELINE else f"{system}{read}, {lookahead} ahead"
-                plot_las(plot, chosen(own, lookahead=lookahead, lemmas=lemmas), style, color=colour, label=label)
+                lemma_note = " with lemmas" if lemmas == "true" else ""
+                label = system if system == PIPELINE else f"{system}{lemma_note}, {lookahead} ahead"
+                plot_las(plot, chosen(system_rows, lookahead=lookahead, lemmas=lemmas), style, color=colour, label=label)
         label_beam_sizes(plot)
         save(figure, folder / f"{treebank}.svg")
 

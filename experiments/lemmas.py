@@ -31,23 +31,23 @@ def drawn_words(sentences: Sequence[Sentence], seen: Iterable[str], number: int,
 
     Words without a lemma or without a letter or digit are left out. All are returned if there are fewer than ``number``.
     """
-    known = {form.lower() for form in seen}
-    found: list[Word] = []
+    seen_forms = {form.lower() for form in seen}
+    words: list[Word] = []
     for row, sentence in enumerate(sentences):
         for place, (form, lemma) in enumerate(zip(sentence.forms, sentence.lemmas, strict=True)):
-            if lemma != EMPTY and any(map(str.isalnum, form)) and form.lower() not in known:
-                known.add(form.lower())
-                found.append((row, place))
-    chosen = np.random.default_rng(seed).permutation(len(found))[:number]
-    return [found[place] for place in sorted(chosen.tolist())]
+            if lemma != EMPTY and any(map(str.isalnum, form)) and form.lower() not in seen_forms:
+                seen_forms.add(form.lower())
+                words.append((row, place))
+    chosen = np.random.default_rng(seed).permutation(len(words))[:number]
+    return [words[place] for place in sorted(chosen.tolist())]
 
 
 def lemmas_of(predictor: Predictor, sentences: Sequence[Sentence], words: Sequence[Word], given: bool) -> list[str]:
     """Return the predicted lemmas of words in their sentences; ``given``: to fit the UPOS and FEATS of the treebank."""
     encoded = predictor.model.vocabularies.encode(sentences)
-    tags = [{"upos": one.upos, "feats": one.feats} for one in sentences] if given else []
-    _, found = predictor.tag(encoded, [one.forms for one in sentences], tags)
-    return [found.values["lemma"][encoded.offsets[row] + 1 + place] for row, place in words]
+    tags = [{"upos": sentence.upos, "feats": sentence.feats} for sentence in sentences] if given else []
+    _, predictions = predictor.tag(encoded, [sentence.forms for sentence in sentences], tags)
+    return [predictions.values["lemma"][encoded.offsets[row] + 1 + place] for row, place in words]
 
 
 def main() -> None:
@@ -62,19 +62,19 @@ def main() -> None:
     asked = parser.parse_args()
     try:
         sentences = read_treebank(asked.file).sentences
-        seen = (form for file in asked.training for one in read_treebank(file).sentences for form in one.forms)
+        seen = (form for file in asked.training for sentence in read_treebank(file).sentences for form in sentence.forms)
         words = drawn_words(sentences, seen, asked.number, asked.seed)
         print(f"| {len(words)} words | right, tags predicted | right, tags given |", "|---|---|---|", sep="\n")
         for folder in asked.models:
             options = ParseOptions(tags=TagUse.OVERWRITE)
             predictor = Predictor(load_model(find_named(folder), options), options)
-            both = [lemmas_of(predictor, sentences, words, given) for given in (False, True)]
+            both = [lemmas_of(predictor, sentences, words, fit_tags) for fit_tags in (False, True)]
             gold = [sentences[row].lemmas[place] for row, place in words]
-            right = [sum(map(str.__eq__, own, gold)) for own in both]
+            right = [sum(map(str.__eq__, lemmas, gold)) for lemmas in both]
             print(f"| {folder} | {right[0]} | {right[1]} |", flush=True)
-            for (row, place), expected, *own in zip(words, gold, *both, strict=True) if asked.list else ():
-                if own != [expected] * 2:
-                    print(f"  {sentences[row].forms[place]} {sentences[row].upos[place]} {expected}: {', '.join(own)}")
+            for (row, place), expected, *lemmas in zip(words, gold, *both, strict=True) if asked.list else ():
+                if lemmas != [expected] * 2:
+                    print(f"  {sentences[row].forms[place]} {sentences[row].upos[place]} {expected}: {', '.join(lemmas)}")
     except OptimalStepError as error:
         sys.exit(f"error: {error}")
 

@@ -102,7 +102,7 @@ def cells(wanted: Peers) -> list[Cell]:
 
 
 def measure(wanted: Peers, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains a peer on a treebank, and parses the test part and, for the speed, all parts."""
+    """Train a peer on a treebank, and parse the test part and, for the speed, all parts."""
     for cell in group:
         name, language, _ = cell.key
         peer, files = wanted.all_peers[name], paths(language, wanted.paths.treebanks)
@@ -113,19 +113,19 @@ def measure(wanted: Peers, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
         for part in ("train", "dev"):
             (run.folder / f"{part}.conllu").write_bytes(files[part].read_bytes())
         trained = run.train()
-        found = {"version": run.version(), "cpu_minutes": f"{sum(one['cpu_seconds'] for one in trained) / 60:.2f}"}
-        found["stopped"] = str(any(one["stopped"] for one in trained)).lower()
-        found["megabytes"] = f"{sum(map(size, map(run.folder.joinpath, peer.model))) / 1e6:.2f}"
+        values = {"version": run.version(), "cpu_minutes": f"{sum(command['cpu_seconds'] for command in trained) / 60:.2f}"}
+        values["stopped"] = str(any(command["stopped"] for command in trained)).lower()
+        values["megabytes"] = f"{sum(map(size, map(run.folder.joinpath, peer.model))) / 1e6:.2f}"
         on_words, _ = run.parse("test.conllu", words_alone(files["test"]))
         scores = evaluate_files(files["test"], on_words)
-        found |= {column: f"{scores[metric].f1:.4f}" for column, metric in _METRICS.items() if column not in peer.lacks}
+        values |= {column: f"{scores[metric].f1:.4f}" for column, metric in _METRICS.items() if column not in peer.lacks}
         if peer.reads_text:
             scores = evaluate_files(files["test"], run.parse("test.txt", raw_text(files["test"]))[0])
-            found |= {column: f"{scores[metric].f1:.4f}" for column, metric in _RAW_METRICS.items()}
+            values |= {column: f"{scores[metric].f1:.4f}" for column, metric in _RAW_METRICS.items()}
         everything = "".join(words_alone(file) for file in files.values())
         _, seconds = run.parse("all.conllu", everything)
         words = len(re.findall(r"^\d+\t", everything, re.MULTILINE))
-        yield cell.key, found | {"words_per_second": f"{words / seconds:.1f}"}
+        yield cell.key, values | {"words_per_second": f"{words / seconds:.1f}"}
 
 
 _NO_COLUMNS = "\t_" * 8 + "\n"
@@ -133,14 +133,14 @@ _NO_COLUMNS = "\t_" * 8 + "\n"
 
 def words_alone(path: Path) -> str:
     """Return the words and multiword tokens of a CoNLL-U file, without comments and without columns to predict."""
-    found = []
+    lines = []
     for sentence in read_sentences(path):
         for columns, words in sentence.surface_tokens():
             if len(words) > 1:
-                found.append(columns[ID : FORM + 1])
-            found += [sentence.columns[word][ID : FORM + 1] for word in words]
-        found.append([])
-    return "".join("\t".join(columns) + (_NO_COLUMNS if columns else "\n") for columns in found)
+                lines.append(columns[ID : FORM + 1])
+            lines += [sentence.columns[word][ID : FORM + 1] for word in words]
+        lines.append([])
+    return "".join("\t".join(columns) + (_NO_COLUMNS if columns else "\n") for columns in lines)
 
 
 def size(path: Path) -> int:
@@ -165,17 +165,17 @@ class PeerRun:
 
     def arguments(self, command: str, **places: str) -> list[str]:
         """Return the arguments of a command."""
-        known = {"language": self.language, "scripts": str(ROOT / "scripts" / "benchmarks"), **places}
+        places_of_peer = {"language": self.language, "scripts": str(ROOT / "scripts" / "benchmarks"), **places}
         # Links are not followed: Python finds its virtual environment by the path it is started with.
-        return [os.path.abspath(self.peer.python), *(word.format(**known) for word in shlex.split(command))]
+        return [os.path.abspath(self.peer.python), *(word.format(**places_of_peer) for word in shlex.split(command))]
 
     def train(self) -> list[dict[str, Any]]:
-        """Runs the commands of the training that are not done, and returns all of them with their CPU seconds."""
+        """Run the commands of the training that are not done, and return all of them with their CPU seconds."""
         log, config = self.folder / "trained.json", self.folder / "config.yaml"
         done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
         text = json.dumps(dict(self.peer.config), indent=2) if self.peer.config else ""  # JSON is YAML
         before = config.read_text(encoding="utf-8") if config.exists() else ""
-        if before != text or [one["command"] for one in done] != [*self.peer.train[: len(done)]]:
+        if before != text or [command["command"] for command in done] != [*self.peer.train[: len(done)]]:
             done = []  # trainings with other commands or another configuration do not count
         if text:
             config.write_text(text, encoding="utf-8", newline="\n")
@@ -186,10 +186,10 @@ class PeerRun:
         return done
 
     def parse(self, name: str, content: str) -> tuple[Path, float]:
-        """Parses some content, and returns the file of trees and the CPU seconds of the whole processes."""
+        """Parse some content, and return the file of trees and the CPU seconds of the whole processes."""
         (self.folder / name).write_text(content, encoding="utf-8", newline="\n")
         output = f"{name}.parsed.conllu"
-        seconds = sum(self._run(self.arguments(one, input=name, output=output))[0] for one in self.peer.parse)
+        seconds = sum(self._run(self.arguments(command, input=name, output=output))[0] for command in self.peer.parse)
         return self.folder / output, seconds
 
     def version(self) -> str:
@@ -198,7 +198,7 @@ class PeerRun:
         return subprocess.run([*self.arguments("-c"), code], check=True, capture_output=True, encoding="utf-8").stdout.strip()
 
     def _run(self, arguments: list[str], limit: int | None = None) -> tuple[float, bool]:
-        """Runs a process that logs to log.txt in the run folder; returns its CPU seconds, and whether it was stopped."""
+        """Run a process that logs to log.txt in the run folder; return its CPU seconds, and whether it was stopped."""
         begun = cpu_seconds_of_children()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # may point to our modules
         environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")

@@ -1,4 +1,4 @@
-"""What a model loses on text as people also write it.
+"""The losses of a model on text as people also write it.
 
     python experiments/robust.py FILE MODEL [MODEL ...]
     python experiments/robust.py FILE --group before RUN1 RUN2 --group now RUN3 RUN4 [--page experiments/robust.md]
@@ -64,16 +64,16 @@ class Right:
 def right_words(predictor: Predictor, sentences: Sequence[Sentence]) -> Right:
     """Parse and tag sentences, and compare the words with their gold columns."""
     encoded = predictor.model.vocabularies.encode(sentences)
-    found = predictor.predict(encoded, [sentence.forms for sentence in sentences])
-    is_word = found.parses.heads >= 0
-    arcs = zip(found.parses.heads[is_word].tolist(), _words(found.deprels, is_word), strict=True)
-    gold = ((head, deprel) for one in sentences for head, deprel in zip(one.heads, one.deprels, strict=True))
+    prediction = predictor.predict(encoded, [sentence.forms for sentence in sentences])
+    is_word = prediction.parses.heads >= 0
+    arcs = zip(prediction.parses.heads[is_word].tolist(), _words(prediction.deprels, is_word), strict=True)
+    gold = ((head, deprel) for sentence in sentences for head, deprel in zip(sentence.heads, sentence.deprels, strict=True))
     las = [(h, universal(d)) == (head, universal(deprel)) for (h, d), (head, deprel) in zip(arcs, gold, strict=True)]
     tags = {}
     for column, name in (("upos", "upos"), ("lemma", "lemmas")):
-        own = _words(found.tags.values.get(column, ()), is_word)
-        expected = chain.from_iterable(getattr(one, name) for one in sentences)
-        tags[column] = np.array([one == other for one, other in zip(own, expected, strict=False)], np.bool_)
+        predicted = _words(prediction.tags.values.get(column, ()), is_word)
+        expected = chain.from_iterable(getattr(sentence, name) for sentence in sentences)
+        tags[column] = np.array([value == gold_value for value, gold_value in zip(predicted, expected, strict=False)], np.bool_)
     return Right(np.array(las), **tags, sentences=np.repeat(np.arange(len(sentences)), encoded.lengths))
 
 
@@ -99,29 +99,33 @@ class ChangeScore:
     @property
     def cells(self) -> list[str]:
         """The cells of a line."""
-        found = (self.las, self.upos, self.lemmas)
-        return [*("-" if one is None else f"{one:.2f}" for one in found), f"{self.difference:+.2f}"]
+        scores = (self.las, self.upos, self.lemmas)
+        return [*("-" if score is None else f"{score:.2f}" for score in scores), f"{self.difference:+.2f}"]
 
 
 def measured(predictor: Predictor, sentences: Sequence[Sentence]) -> dict[str, ChangeScore]:
     """Return the scores of each change, by its name."""
-    found, before = {}, None
+    scores, before = {}, None
     for name, change in CHANGES.items():
-        right = right_words(predictor, [replace(one, forms=change(one.forms)) for one in sentences])
+        right = right_words(predictor, [replace(sentence, forms=change(sentence.forms)) for sentence in sentences])
         before = right if before is None else before
-        found[name] = _score(right, before)
+        scores[name] = _score(right, before)
     assert before is not None, "there are changes"
-    short = [(number, made) for number, one in enumerate(sentences) if (made := without_final_mark(one)) is not None]
+    short = [
+        (number, short_sentence)
+        for number, sentence in enumerate(sentences)
+        if (short_sentence := without_final_mark(sentence)) is not None
+    ]
     if short:
         kept = np.isin(before.sentences, [number for number, _ in short])
         kept[np.flatnonzero(np.diff(before.sentences, append=-1))] = False  # the last words
         whole = Right(*(right[kept] if len(right) else right for right in vars(before).values()))
-        found[UNFINISHED] = _score(right_words(predictor, [one for _, one in short]), whole)
-    return found
+        scores[UNFINISHED] = _score(right_words(predictor, [sentence for _, sentence in short]), whole)
+    return scores
 
 
-def _score(found: Right, before: Right) -> ChangeScore:
-    (las, upos, lemmas), (las_before, *_) = found.percentages(), before.percentages()
+def _score(right: Right, before: Right) -> ChangeScore:
+    (las, upos, lemmas), (las_before, *_) = right.percentages(), before.percentages()
     assert las is not None, "there are words"
     assert las_before is not None, "there are words"
     return ChangeScore(las, upos, lemmas, las - las_before)
@@ -129,7 +133,9 @@ def _score(found: Right, before: Right) -> ChangeScore:
 
 def model_table(name: str, scores: dict[str, ChangeScore]) -> str:
     """Return the table of a model."""
-    return plain_table([name, "LAS", "UPOS", "lemmas", "LAS, change"], [[change, *one.cells] for change, one in scores.items()])
+    return plain_table(
+        [name, "LAS", "UPOS", "lemmas", "LAS, change"], [[change, *score.cells] for change, score in scores.items()]
+    )
 
 
 def group_table(groups: dict[str, list[dict[str, ChangeScore]]]) -> str:
@@ -152,8 +158,8 @@ def filled(page: str, name: str, table: str) -> str:
         OptimalStepError: the page has no such part.
     """
     begin, end = f"<!-- measured: {name} -->\n", "<!-- end -->"
-    before, found, rest = page.partition(begin)
-    if not found or end not in rest:
+    before, begin_mark, rest = page.partition(begin)
+    if not begin_mark or end not in rest:
         raise OptimalStepError(f"the page has no part from {begin.strip()} to {end}; write these lines where the table goes")
     return f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
 
@@ -181,7 +187,7 @@ def main() -> None:
         sentences = read_treebank(asked.file).sentences
         for folder in asked.models:
             print(model_table(str(folder), _measured(folder, sentences)), flush=True)
-        groups = {name: [_measured(Path(one), sentences) for one in models] for name, *models in asked.group}
+        groups = {name: [_measured(Path(model), sentences) for model in models] for name, *models in asked.group}
         if groups:
             print(table := group_table(groups), end="")
             if asked.page is not None:

@@ -75,7 +75,7 @@ class SpeedColumn:
 
 @dataclass
 class Speed:
-    """What to show; configs/experiments/speed.yaml explains the keys."""
+    """The tables and pictures to show; configs/experiments/speed.yaml explains the keys."""
 
     what: str
     output: str
@@ -110,8 +110,8 @@ def systems(rows: Sequence[Row], measured: Sequence[Measurement], costs: Sequenc
     microseconds = {row["oracle"]: f"{float(row['mean']):.1f}" for row in costs}
     lines = [["`system=`", "trees", "decoding", "oracle, µs", *(f"LAS, {name}" for name in treebanks)]]
     for label, (system, variant, trees, oracle) in settings.systems.items():
-        found = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
-        las = [f"{fmean(own):.2f}" if own else NOT_MEASURED for own in found]
+        las_of_treebanks = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
+        las = [f"{fmean(values):.2f}" if values else NOT_MEASURED for values in las_of_treebanks]
         speeds = (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), microseconds.get(oracle, NOT_MEASURED)
         lines.append([f"`{system}`", trees, *speeds, *las])
     return lines
@@ -123,21 +123,21 @@ def speeds(measured: Sequence[Measurement], label: str) -> dict[str, float]:
     Raises:
         OptimalStepError: there is no greedy decoding, with which all jobs are compared.
     """
-    end, own = ", CPU time", [row for row in measured if row.label == label]
-    found = {row.quantity.removesuffix(end): float(row.value) for row in own if row.quantity.endswith(end)}
-    if job_name("decoding", 1) not in found:
+    end, rows = ", CPU time", [row for row in measured if row.label == label]
+    speeds_by_job = {row.quantity.removesuffix(end): float(row.value) for row in rows if row.quantity.endswith(end)}
+    if job_name("decoding", 1) not in speeds_by_job:
         raise OptimalStepError(f"{label}: {job_name('decoding', 1)!r} was not measured; {_AS_HELP_SAYS}")
-    return found
+    return speeds_by_job
 
 
-def line_of(found: dict[str, float], merge: Merge) -> dict[int, float]:
+def line_of(speeds_by_job: dict[str, float], merge: Merge) -> dict[int, float]:
     """Return words per second by size of the beam; empty if items were not merged in this way."""
-    beams = [(match, speed) for job, speed in found.items() if (match := _BEAM.fullmatch(job))]
+    beams = [(match, speed) for job, speed in speeds_by_job.items() if (match := _BEAM.fullmatch(job))]
     return dict(sorted((int(match[1]), speed) for match, speed in beams if match[2] == merge))
 
 
 def draw(measured: Sequence[Measurement], path: Path) -> None:
-    """Draws a panel for each label.
+    """Draw a panel for each label.
 
     Raises:
         OptimalStepError: see speeds(), or there are no rows.
@@ -155,10 +155,10 @@ def draw(measured: Sequence[Measurement], path: Path) -> None:
     save(figure, path)
 
 
-def _draw_model(plot: Axes, found: dict[str, float]) -> None:
-    """Draws the lines and points of one model."""
-    greedy = found[job_name("decoding", 1)]
-    lines = {merge: line for merge in _LINES if (line := line_of(found, merge))}
+def _draw_model(plot: Axes, speeds_by_job: dict[str, float]) -> None:
+    """Draw the lines and points of one model."""
+    greedy = speeds_by_job[job_name("decoding", 1)]
+    lines = {merge: line for merge in _LINES if (line := line_of(speeds_by_job, merge))}
     sizes = sorted({1, *(size for line in lines.values() for size in line)})
     plot.plot(sizes, [greedy / size for size in sizes], ":", color=GREY, label="greedy, divided by the items")
     for merge, line in lines.items():
@@ -166,7 +166,7 @@ def _draw_model(plot: Axes, found: dict[str, float]) -> None:
         plot.plot([*line], [*line.values()], marker="o", color=colour, label=f"decoding, {name}")
     look: dict[str, Any] = {"color": BLACK, "markersize": 5, "fillstyle": "none"}
     for name, (marker, jobs) in _POINTS.items():
-        if points := {size: found[job] for size, job in jobs.items() if job in found}:
+        if points := {size: speeds_by_job[job] for size, job in jobs.items() if job in speeds_by_job}:
             plot.plot([*points], [*points.values()], marker, label=name, **look)
     plot.set_yscale("log")
     label_beam_axis(plot, sizes)
@@ -184,7 +184,7 @@ def table_of(settings: Speed) -> list[list[str]]:
 
 
 def main(settings: Speed) -> None:
-    """Prints a table, or draws the plot."""
+    """Print a table, or draw the plot."""
     check_known("what", [settings.what], ("parsing", "systems", "beams"))
     if settings.what == "beams":
         draw(read_measurements(FOLDER / "beams.csv"), Path(settings.output))

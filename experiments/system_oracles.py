@@ -86,7 +86,7 @@ class Cost:
 
 
 def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost:
-    """Measures an oracle of OF_SYSTEMS."""
+    """Measure an oracle of OF_SYSTEMS."""
     system_name, options, oracle_name = OF_SYSTEMS[name]
     system = transitions.create(system_name, 1, None, **options)
     oracle = oracles.create(oracle_name, "any", **options)
@@ -102,9 +102,9 @@ def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost
     calls, sizes = [], []
     for rows, now in steps:
         for row in range(len(rows)):
-            one = Configurations(*(array[row : row + 1] for array in now))
+            configuration = Configurations(*(array[row : row + 1] for array in now))
             start = time.thread_time_ns()
-            in_calls.score_batch(query(rows[row : row + 1], one))
+            in_calls.score_batch(query(rows[row : row + 1], configuration))
             calls.append(time.thread_time_ns() - start)
         sizes += (now.stack_sizes - 1 + now.lengths + 1 - now.buffer_fronts).tolist()
     return Cost(total / 1000 / len(calls), np.array(calls) / 1000, np.array(sizes))
@@ -114,32 +114,35 @@ def table_sizes(trees: Trees, optimal_probability: float, seed: int) -> dict[int
     """Return the sizes |T[i,j]| of all fragments of all configurations in random computations of LR-spine, by i + j - 1."""
     system = transitions.create("lr_spine", 1)
     oracle = oracles.create("lr_spine_chart", "any").bind(trees)
-    found: defaultdict[int, list[int]] = defaultdict(list)
+    sizes: defaultdict[int, list[int]] = defaultdict(list)
     for sentences, now in computations_of(trees, system, oracle, optimal_probability, seed):
         for row, s in enumerate(sentences.tolist()):
             stack = [elements_of(now.children[row], int(root)) for root in now.stacks[row, : now.stack_sizes[row]]]
             for (i, j), cell in fragments([NO_NODE, *trees[s]], stack, int(now.buffer_fronts[row])).items():
-                found[i + j + 1].append(len(cell))  # the paper counts the top, and the right stack, from 1
-    return found
+                sizes[i + j + 1].append(len(cell))  # the paper counts the top, and the right stack, from 1
+    return sizes
 
 
 def measure(settings: SystemOracles) -> Measured:
-    """Measures."""
+    """Measure the oracles of all systems."""
     used = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = treebanks.trees(used)
     costs = {name: cost(trees, name, settings.optimal_probability, settings.seed) for name in OF_SYSTEMS}
     spines: defaultdict[int, list[int]] = defaultdict(list)
     for treebank in used:
         first = oracles.projectivize_trees(Trees.from_heads(treebank.heads[: settings.table_sentences]))
-        for size, found in table_sizes(first, settings.optimal_probability, settings.seed).items():
-            spines[size] += found
-    lines: list[tuple[Any, ...]] = [(name, len(one.calls), one.mean, *one.summary()) for name, one in costs.items()]
+        for size, sizes in table_sizes(first, settings.optimal_probability, settings.seed).items():
+            spines[size] += sizes
+    lines: list[tuple[Any, ...]] = [
+        (name, len(cost_of_oracle.calls), cost_of_oracle.mean, *cost_of_oracle.summary())
+        for name, cost_of_oracle in costs.items()
+    ]
     by_size: list[tuple[Any, ...]] = []
-    for name, one in costs.items():
-        for size in np.unique(one.sizes).tolist():
-            calls = one.calls[one.sizes == size]
+    for name, cost_of_oracle in costs.items():
+        for size in np.unique(cost_of_oracle.sizes).tolist():
+            calls = cost_of_oracle.calls[cost_of_oracle.sizes == size]
             by_size.append((name, size, len(calls), float(np.median(calls)), ""))
-    by_size += [(TABLE, size, len(found), float(np.mean(found)), max(found)) for size, found in sorted(spines.items())]
+    by_size += [(TABLE, size, len(sizes), float(np.mean(sizes)), max(sizes)) for size, sizes in sorted(spines.items())]
     more = [
         f"an optimal transition with probability {settings.optimal_probability}, else any, seed {settings.seed}",
         f"{TABLE}: the first {settings.table_sentences} sentences of each treebank",
@@ -148,7 +151,7 @@ def measure(settings: SystemOracles) -> Measured:
 
 
 def draw(tables: Tables, settings: SystemOracles, folder: Path) -> None:
-    """Plots times against k + m, and spines against i + j - 1, for sizes with enough configurations."""
+    """Plot times against k + m, and spines against i + j - 1, for sizes with enough configurations."""
     shown = [row for row in tables["sizes"] if int(row["configurations"]) >= settings.min_configurations]
     lines = [(chosen(shown, oracle=name), "value", {"color": colour, "label": name}) for name, colour in _COLOURS.items()]
     _draw(lines, "$k+m$", "CPU microseconds, median (a call each)", folder / f"times.{settings.format}")
@@ -161,7 +164,7 @@ def draw(tables: Tables, settings: SystemOracles, folder: Path) -> None:
 
 
 def _draw(lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_label: str, path: Path) -> None:
-    """Draws ``lines``: rows, the column that is drawn against their sizes, and the look."""
+    """Draw ``lines``: rows, the column that is drawn against their sizes, and the look."""
     figure, (axes,) = panels()
     for rows, column, look in lines:
         axes.plot(numbers(rows, "size"), numbers(rows, column), **look)

@@ -77,19 +77,21 @@ def milliseconds(work: Callable[[Trees], Trees], trees: Trees, repeats: int) -> 
 def line(name: str, parts: str, trees: Trees, repeats: int) -> tuple[Any, ...]:
     """Projectivize trees in both ways, and return a row of COLUMNS."""
     nonprojective, words = int((~trees.projective).sum()), int(trees.lengths.sum())
-    found: list[Any] = [name, parts, len(trees), words, nonprojective, 100 * nonprojective / len(trees)]
+    row: list[Any] = [name, parts, len(trees), words, nonprojective, 100 * nonprojective / len(trees)]
     for projectivized in (oracles.lift_trees(trees), oracles.projectivize_trees(trees)):
         edges = kept(trees, projectivized)
-        found += [edges, 100 * edges / words]
+        row += [edges, 100 * edges / words]
     took = milliseconds(oracles.projectivize_trees, trees, repeats)
     lifting = milliseconds(oracles.lift_trees, trees, repeats)
-    return (*found, lifting / len(trees), took / len(trees), took / max(nonprojective, 1))
+    return (*row, lifting / len(trees), took / len(trees), took / max(nonprojective, 1))
 
 
 def measure(settings: Table6) -> Measured:
-    """Measures a line for each treebank, and one for all together."""
+    """Measure a line for each treebank, and one for all together."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
-    lines = [line(one.name, "+".join(one.parts), treebanks.trees([one]), settings.repeats) for one in chosen]
+    lines = [
+        line(treebank.name, "+".join(treebank.parts), treebanks.trees([treebank]), settings.repeats) for treebank in chosen
+    ]
     lines.append(line("all of these", "", treebanks.trees(chosen), settings.repeats))
     return Measured({"results": lines}, map(str, chosen), [f"times: median of {settings.repeats}"])
 

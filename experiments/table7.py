@@ -111,22 +111,22 @@ def cells(wanted: Table7) -> list[Cell]:
 
 def complete(wanted: Table7, missing: list[Cell]) -> list[Cell]:
     """Add the cells whose first pass the missing cells share, even if they have rows; these come first."""
-    found: dict[Key, Cell] = {}
+    by_key: dict[Key, Cell] = {}
     for cell in missing:
         treebank, _, column, seed = cell.key
         first = wanted.cell(treebank, family_of(int(column))[0], int(seed))
-        found |= {first.key: first, cell.key: cell}
-    return [*found.values()]
+        by_key |= {first.key: first, cell.key: cell}
+    return [*by_key.values()]
 
 
 def measure(wanted: Table7, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains columns that share a first pass."""
+    """Train columns that share a first pass."""
     by_column = sorted(group, key=lambda cell: int(cell.key[2]))
     return measure_family({cell.key: wanted.training(cell.key) for cell in by_column}, wanted.runs, wanted.fresh)
 
 
 def draw(rows: list[Row], wanted: Table7, folder: Path) -> None:
-    """Publishes the counts and the claims of published rows."""
+    """Publish the counts and the claims of published rows."""
     if wanted.publish and (counts := counts_of(wanted, rows)):
         write_counts(folder / counts_file(wanted.recipe), counts)
         before = read_claims(folder)
@@ -144,9 +144,9 @@ def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before
     claims = {key: claim for key, claim in before.items() if key[0] == recipe}
     trained = [treebank for treebank in treebanks if any(key[0] == treebank for key in counts)]
     for names, pair in product(dict.fromkeys([*((name,) for name in trained), tuple(trained)]), (*CLAIMS, *SECOND_PASS)):
-        if names and (found := difference(counts, names, *pair)):
+        if names and (interval := difference(counts, names, *pair)):
             key = (recipe, " ".join(names), *map(str, pair))
-            figures = (f"{number:.4f}" for number in (found.mean, found.low, found.high))
+            figures = (f"{number:.4f}" for number in (interval.mean, interval.low, interval.high))
             claims[key] = dict(zip(CLAIM_COLUMNS, [*key, *figures], strict=True))
     return claims
 
@@ -170,9 +170,9 @@ def page(rows: list[Row], wanted: Table7) -> str:
     """Return Markdown: the paper's cells, the published rows, and the claims tested on these rows."""
     treebanks, lines = treebanks_of(rows, wanted), []
     for treebank, column, printed in _cells(treebanks):
-        found = chosen(rows, treebank=treebank, recipe=wanted.recipe, column=column)
-        ours = score(found, "las", "uas") if found else "not run"
-        lines.append([treebank, column, _pair(printed), ours, _over(found, printed), str(len(found) or "")])
+        chosen_rows = chosen(rows, treebank=treebank, recipe=wanted.recipe, column=column)
+        ours = score(chosen_rows, "las", "uas") if chosen_rows else "not run"
+        lines.append([treebank, column, _pair(printed), ours, _over(chosen_rows, printed), str(len(chosen_rows) or "")])
     table = markdown(["treebank", "column", "paper", "ours", "difference", "seeds"], lines)
     before = {} if wanted.published is None else read_claims(ROOT / wanted.published)
     return _page(
@@ -193,7 +193,11 @@ def own_page(wanted: Table7, results: Results) -> str:
     mine, lines = [row for row in mine if int(row["seed"]) <= wanted.seeds], []
     for treebank, column, printed in _cells(treebanks):
         both = [chosen(rows, treebank=treebank, recipe=wanted.recipe, column=column) for rows in (theirs, mine)]
-        figures = [cell for found in both for cell in (score(found, "las", "uas") if found else "none", str(len(found) or ""))]
+        figures = [
+            cell
+            for rows_of_cell in both
+            for cell in (score(rows_of_cell, "las", "uas") if rows_of_cell else "none", str(len(rows_of_cell) or ""))
+        ]
         lines.append([treebank, column, _pair(printed), *figures, _over(both[1], both[0])])
     columns = ["treebank", "column", "paper", "published", "seeds", "yours", "seeds", "yours over published"]
     before = {} if results.published_folder is None else read_claims(results.published_folder)
@@ -206,7 +210,7 @@ def own_page(wanted: Table7, results: Results) -> str:
 
 
 def _cells(treebanks: Sequence[str]) -> Iterator[tuple[str, str, list[Row]]]:
-    """Yields treebank and column of each cell, and the paper's row."""
+    """Yield treebank and column of each cell, and the paper's row."""
     printed = read_printed()
     for key in product(treebanks, map(str, COLUMNS)):
         yield *key, [printed[key]] if key in printed else []
@@ -228,18 +232,18 @@ def _page(wanted: Table7, which: str, table: str, claims: dict[str, Claims], tre
     """Return the page with two tables of claims; ``claims``: by the text after the names of treebanks."""
     parts = [wanted.head(wanted.told[which]) + table]
     for name, pairs in (("claims", CLAIMS), ("second_pass", SECOND_PASS)):
-        lines = [line for label, found in claims.items() for line in _lines(found, pairs, label, treebanks)]
+        lines = [line for label, intervals in claims.items() for line in _lines(intervals, pairs, label, treebanks)]
         parts.append(wanted.told[name] + plain_table(["treebank", *(f"({a}) over ({b})" for a, b in pairs)], lines))
     return "\n".join(parts)
 
 
 def _lines(claims: Claims, pairs: Sequence[tuple[int, int]], label: str, treebanks: list[str]) -> Iterator[list[str]]:
-    """Yields a line for each treebank, and each group of treebanks, that has claims."""
+    """Yield a line for each treebank, and each group of treebanks, that has claims."""
     groups = {claim["treebanks"]: claim["treebanks"].split() for claim in claims.values()}
     for names, group in sorted(groups.items(), key=lambda item: (len(item[1]), list(map(treebanks.index, item[1])))):
-        found = [chosen(claims.values(), treebanks=names, better=better, worse=worse) for better, worse in pairs]
-        intervals = [interval_of(claim[0]) if claim else None for claim in found]
-        cells = ["no counts" if one is None else f"{one}, {one.verdict}" for one in intervals]
+        claims_of_pairs = [chosen(claims.values(), treebanks=names, better=better, worse=worse) for better, worse in pairs]
+        intervals = [interval_of(claim[0]) if claim else None for claim in claims_of_pairs]
+        cells = ["no counts" if interval is None else f"{interval}, {interval.verdict}" for interval in intervals]
         yield [f"{', '.join(group)}{' together' * (len(group) > 1)}{label}", *cells]
 
 

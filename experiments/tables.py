@@ -32,14 +32,14 @@ def read_rows(path: Path, columns: Sequence[str], key: int) -> dict[Key, Row]:
         return {}
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
-        found = list(reader.fieldnames or columns)
-        if found != list(columns):
-            raise OptimalStepError(f"{path} has the columns {','.join(found)}, not {','.join(columns)}; move it away")
+        names = list(reader.fieldnames or columns)
+        if names != list(columns):
+            raise OptimalStepError(f"{path} has the columns {','.join(names)}, not {','.join(columns)}; move it away")
         return {tuple(row[name] for name in columns[:key]): row for row in reader}
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Mapping[Key, Row]) -> None:
-    """Writes the rows, sorted by key, atomically."""
+    """Write the rows, sorted by key, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
@@ -95,8 +95,10 @@ def lines_of(
     rows: Sequence[Row], values: Mapping[str, Iterable[str]], cells: Callable[[list[Row]], Iterable[str]]
 ) -> list[list[str]]:
     """Return the lines of a table: one for each combination of values of some columns, with the cells of its rows."""
-    found = ((one, chosen(rows, **dict(zip(values, one, strict=True)))) for one in product(*values.values()))
-    return [[*one, *(cells(there) if there else [NOT_RUN])] for one, there in found]
+    lines = (
+        (combination, chosen(rows, **dict(zip(values, combination, strict=True)))) for combination in product(*values.values())
+    )
+    return [[*combination, *(cells(there) if there else [NOT_RUN])] for combination, there in lines]
 
 
 def grid(
@@ -108,8 +110,12 @@ def grid(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the head and the lines of a table by the values of two columns; values without rows have no line."""
     (line, names), (column, heads) = down, (across[0], list(across[1]))
-    found = {name: [chosen(rows, **{line: name, column: head}) for head in heads] for name in names}
-    lines = [[name, *(cell(own) if own else empty for own in cells)] for name, cells in found.items() if any(cells)]
+    by_name = {name: [chosen(rows, **{line: name, column: head}) for head in heads] for name in names}
+    lines = [
+        [name, *(cell(cell_rows) if cell_rows else empty for cell_rows in cells)]
+        for name, cells in by_name.items()
+        if any(cells)
+    ]
     return ["", *heads], lines
 
 
@@ -126,6 +132,6 @@ def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Writes a page of tables."""
+    """Write a page of tables."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")

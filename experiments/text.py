@@ -1,4 +1,4 @@
-"""Parsing from text: what characters, tags as a second task, predicted tags as input and beams bring.
+"""Parsing from text: the gains by characters, tags as a second task, predicted tags as input, and beams.
 
     python experiments/text.py paths.treebanks=ud-v2.2
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=ud-v2.2
@@ -77,17 +77,17 @@ def cells(wanted: Text) -> list[Cell]:
     check_known("systems", wanted.systems, wanted.all_systems)
     check_known("beams", list(wanted.beams), list(wanted.all_systems))
     check(wanted, ("train", "dev", "test"))
-    found = []
+    all_cells = []
     for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or wanted.all_systems):
         training = wanted.training(system, language, seed)
         beam = [f"beam.{name}={str(value).lower()}" for name, value in wanted.beams.get(system, {}).items()]
         settings = " ".join([training.described, *beam])
-        found.append(Cell((system, language, str(seed)), settings, f"{language} {training.described} seed {seed}"))
-    return found
+        all_cells.append(Cell((system, language, str(seed)), settings, f"{language} {training.described} seed {seed}"))
+    return all_cells
 
 
 def prepare(wanted: Text, missing: list[Cell]) -> list[Job[Any]]:
-    """Trains the tokenizers."""
+    """Train the tokenizers."""
     treebanks = dict.fromkeys(cell.key[1] for cell in missing)
     return [
         Job(f"{name} tokenizer", partial(tokenizer_of, Training.of(wanted, name, 1), Path(wanted.runs), wanted.fresh))
@@ -121,7 +121,7 @@ def tokenized(training: Training, runs: Path) -> bytes:
 
 
 def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Trains the model that some systems share, and parses words and text of the test part with each system."""
+    """Train the model that some systems share, and parse words and text of the test part with each system."""
     system, treebank, seed = group[0].key
     training, runs = wanted.training(system, treebank, seed), Path(wanted.runs)
     folder = runs / f"{treebank}-seed{seed}-{training.folder}"

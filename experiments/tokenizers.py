@@ -1,4 +1,4 @@
-"""Our tokenizer beside what another version made of the same text, under one parser: words, sentences, trees.
+"""Our tokenizer beside another version's output for the same text, under one parser: words, sentences, trees.
 
     python experiments/tokenizers.py "languages=[hu,el,cu,got]" paths.treebanks=ud-v2.2
     python experiments/tokenizers.py "languages=[en,cy]" "+models={en: en, cy: RUN_FOLDER}" before=FOLDER \
@@ -61,7 +61,7 @@ class Tokenizers(Trainings):
         return Training.of(self, treebank, 1)
 
     def parser(self, treebank: str) -> str:
-        """Return which parser it is, for the settings of a row."""
+        """Return the name of the parser, for the settings of a row."""
         if treebank not in self.models:
             return self.training(treebank).described
         return f"model={sha256_of(self.given(treebank) / TENSORS)[:8]}"
@@ -77,9 +77,9 @@ class Tokenizers(Trainings):
 
 
 def cells(wanted: Tokenizers) -> list[Cell]:
-    """Return a cell for each treebank and seed of the tokenizer, and two for what another version made."""
+    """Return a cell for each treebank and seed of the tokenizer, and two for the output of another version."""
     check(wanted, ("train", "dev", "test"))
-    found = []
+    all_cells = []
     for treebank in wanted.languages:
         parser = wanted.parser(treebank)
         keys = [(OURS, str(seed)) for seed in range(1, wanted.seeds + 1)]
@@ -90,8 +90,8 @@ def cells(wanted: Tokenizers) -> list[Cell]:
                     f"{text_file(wanted, treebank)} (optimal-step parse MODEL FILE --text), or leave it out of languages="
                 )
             keys += [(BEFORE, "1"), (WHOLE, "1")]
-        found += [Cell((treebank, *key), parser, " ".join([treebank, *key])) for key in keys]
-    return found
+        all_cells += [Cell((treebank, *key), parser, " ".join([treebank, *key])) for key in keys]
+    return all_cells
 
 
 def text_file(wanted: Tokenizers, treebank: str) -> Path:
@@ -157,8 +157,8 @@ def measure(wanted: Tokenizers, group: list[Cell]) -> Iterator[tuple[Key, dict[s
             with replacing(parsed) as temporary, temporary.open("wb") as target:
                 parse_file(predictor, io.BytesIO(content), target)
         scores = evaluate_files(gold, parsed)
-        found = {column: f"{scores[metric].f1:.4f}" for column, metric in _METRICS.items()}
-        yield cell.key, found | {name: f"{number:.1f}" for name, number in seconds.items()}
+        values = {column: f"{scores[metric].f1:.4f}" for column, metric in _METRICS.items()}
+        yield cell.key, values | {name: f"{number:.1f}" for name, number in seconds.items()}
 
 
 def page(rows: list[Row], wanted: Tokenizers) -> str:
@@ -167,7 +167,7 @@ def page(rows: list[Row], wanted: Tokenizers) -> str:
     for treebank, words in product(names_of(rows, "treebank", wanted.languages), (WHOLE, BEFORE, OURS)):
         there = chosen(rows, treebank=treebank, words_of=words)
         values = [numbers(there, column) for column in _METRICS]
-        lines.append([treebank, words, *(mean_and_deviation(own) if own else NOT_RUN for own in values)])
+        lines.append([treebank, words, *(mean_and_deviation(scores) if scores else NOT_RUN for scores in values)])
     return wanted.head() + plain_table(["", "words of", *_HEADS.values()], lines)
 
 

@@ -93,7 +93,7 @@ def _compose(recipe: str, column: int, overrides: tuple[str, ...]) -> None:
 
 
 def run_training(training: Training, folder: Path, first_pass: Path | None = None, fresh: bool = False) -> dict[str, Any]:
-    """Trains into a run folder, unless that is done, and returns the metrics.
+    """Train into a run folder, unless that is done, and return the metrics.
 
     Args:
         training: what to train.

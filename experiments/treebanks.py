@@ -49,16 +49,16 @@ def described(name: str, sentences: int, words: int) -> str:
 
 
 def paths(name: str, folder: str) -> dict[str, Path]:
-    """Return the paths of the parts of a treebank in configs/treebank/, whether they exist or not.
+    """Return the paths of the parts of a treebank in configs/treebank/, even of files that do not exist.
 
     Raises:
         OptimalStepError: there is no such name.
     """
     config = FOLDER / f"{name}.yaml"
     if not config.is_file():
-        known = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-        near = did_you_mean(name, known, treebank_words())
-        raise OptimalStepError(f"unknown treebank {name!r}{near}; known: {', '.join(known)}")
+        names = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+        near = did_you_mean(name, names, treebank_words())
+        raise OptimalStepError(f"unknown treebank {name!r}{near}; known: {', '.join(names)}")
     wanted = OmegaConf.create({"paths": {"treebanks": escaped(folder)}, "treebank": OmegaConf.load(config)}).treebank
     return {part: Path(wanted[part]) for part in PARTS}
 
@@ -76,12 +76,12 @@ def files(name: str, folder: str) -> dict[str, Path]:
         OptimalStepError: there is no such name, or no part exists.
     """
     where = paths(name, folder)
-    found = {part: path for part, path in where.items() if path.is_file()}
-    if not found:
+    paths_of_parts = {part: path for part, path in where.items() if path.is_file()}
+    if not paths_of_parts:
         raise OptimalStepError(
             f"treebank {name!r} has no part: {where['train']} and so on do not exist; set paths.treebanks=DIR"
         )
-    return found
+    return paths_of_parts
 
 
 def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
@@ -90,10 +90,10 @@ def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
     Raises:
         OptimalStepError: the name is unknown, or none of these parts exists.
     """
-    found = {part: file for part, file in files(name, folder).items() if part in tuple(parts)}
-    if not found:
+    files_of_parts = {part: file for part, file in files(name, folder).items() if part in tuple(parts)}
+    if not files_of_parts:
         raise OptimalStepError(f"treebank {name!r} has no part {' or '.join(parts)} under {folder}; set paths.treebanks=DIR")
-    return GoldHeads(name, tuple(found), [s.heads for file in found.values() for s in read_treebank(file)])
+    return GoldHeads(name, tuple(files_of_parts), [s.heads for file in files_of_parts.values() for s in read_treebank(file)])
 
 
 def read_train_or_rest(name: str, folder: str) -> GoldHeads:

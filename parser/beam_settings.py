@@ -18,7 +18,7 @@ class BeamError(OptimalStepError):
 
 
 class Merge(StrEnum):
-    """Which items of a step become one.
+    """The items of a step that become one.
 
     * NONE: none, so the beam may have the same tree several times, with its arcs made in different orders.
     * CONFIGURATION: items with the same stack of the same trees; no tree is lost.
@@ -65,12 +65,12 @@ class Beam:
             raise BeamError(f"rerank={self.rerank} is not possible; it is true or false")
         if self.rerank and self.size == 1:
             raise BeamError("reranking needs several trees, and without a beam there is one; give a beam size, such as 8")
-        for name, known in {"merge": Merge, "scores": Scores}.items():
+        for name, kind in {"merge": Merge, "scores": Scores}.items():
             value = getattr(self, name)
-            if value not in [*known]:
-                near = did_you_mean(str(value), known)
-                raise BeamError(f"{name}={value} is unknown to a beam{near}; known: {', '.join(known)}")
-            object.__setattr__(self, name, known(value))
+            if value not in [*kind]:
+                near = did_you_mean(str(value), kind)
+                raise BeamError(f"{name}={value} is unknown to a beam{near}; known: {', '.join(kind)}")
+            object.__setattr__(self, name, kind(value))
 
     def without_signatures(self) -> Beam:
         """Return the beam for training and lattices: it merges equal configurations instead of equal signatures."""
@@ -100,7 +100,6 @@ def searching(own: Beam | None, size: int | None = None, merge: Merge | None = N
     Args:
         own: the model's beam; None: greedy.
         size: how many items the beam has, 1 to parse greedily.
-        merge: which items of the beam become one.
         rerank: whether its trees are reranked, even if the model's beam does not say so.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What people are told of an error.
+"""Messages about errors.
 
 Bad input, an error of the operating system, a missing package and a full memory are one line, which says what to do. Any other
 error is a fault of this project: it keeps its traceback, and people are asked to report it.
@@ -18,7 +18,7 @@ _TRACEBACK = "OPTIMAL_STEP_TRACEBACK"
 # Packages of this project: a missing module of these is a fault.
 _OURS = ("oracles", "parser", "scripts", "experiments")
 
-# Beginnings of what torch says of a full memory of the machine, as a RuntimeError.
+# Beginnings of torch's messages about a full memory of the machine, as a RuntimeError.
 _FULL = ("DefaultCPUAllocator", "[enforce fail at alloc_cpu.cpp")
 
 
@@ -26,7 +26,7 @@ _REPORT = "please report it, with the traceback and the command"
 
 
 def refusal(error: BaseException) -> str | None:
-    """Return what a user is told of an error in one line; None for a fault of this project."""
+    """Return one line about an error for the user; None for a fault of this project."""
     if isinstance(error, OptimalStepError):
         return str(error)
     if _is_full_memory(error):

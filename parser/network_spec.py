@@ -89,42 +89,42 @@ class Spec:
         """Return the part of an object that has at least these fields, such as a group of settings."""
         nested = {name: part for name, part, _ in _nested(cls) if getattr(given, name) is not None}
         return cls(
-            **{known.name: getattr(given, known.name) for known in fields(cls)}
+            **{spec_field.name: getattr(given, spec_field.name) for spec_field in fields(cls)}
             | {name: part.of(getattr(given, name)) for name, part in nested.items()}
         )
 
     @classmethod
-    def read(cls, found: Any, largest: int, key: str) -> Self:
+    def read(cls, plain: Any, largest: int, key: str) -> Self:
         """Read plain values of a model folder, as from dataclasses.asdict; all are checked.
 
         Args:
-            found: the values by field.
+            plain: the values by field.
             largest: how many numbers the folder's tensors hold; no integer may be larger.
             key: the name of the part in messages.
 
         Raises:
             KeyError, TypeError, ValueError: a field is missing, unknown, of another type or out of its range.
         """
-        check_type(found, dict, key)
+        check_type(plain, dict, key)
         types, nested = get_type_hints(cls), {name: (part, many) for name, part, many in _nested(cls)}
-        declared = {known.name: known for known in fields(cls)}
-        if unknown := [name for name in found if name not in declared]:
+        declared = {spec_field.name: spec_field for spec_field in fields(cls)}
+        if unknown := [name for name in plain if name not in declared]:
             raise TypeError(f"{key} has an unknown field {unknown[0]}")
         values: dict[str, Any] = {}
-        for name, known in declared.items():
-            if name not in found and known.default is not MISSING:
+        for name, spec_field in declared.items():
+            if name not in plain and spec_field.default is not MISSING:
                 continue  # folders of older versions lack it
-            value, called = found[name], f"{key}.{name}"
+            value, called = plain[name], f"{key}.{name}"
             if name in nested:
                 part, many = nested[name]
                 if many:
                     check_type(value, dict, called)
-                    value = {one: part.read(some, largest, f"{called}.{one}") for one, some in value.items()}
+                    value = {name: part.read(some, largest, f"{called}.{name}") for name, some in value.items()}
                 elif value is not None:
                     value = part.read(value, largest, called)
             else:
                 check_type(value, types[name], called)
-                if (bounds := range_of(known)) is not None and (said := bounds.violation(value)) is not None:
+                if (bounds := range_of(spec_field)) is not None and (said := bounds.violation(value)) is not None:
                     raise OptimalStepError(f"{called}: {said}")
                 if type(value) is int and value > largest:
                     raise OptimalStepError(f"{called} is larger than the {largest:,} numbers in the tensors")
@@ -141,11 +141,11 @@ def check_type(value: object, kind: type, called: str) -> None:
 def _nested(spec: type[Spec]) -> Iterator[tuple[str, type[Spec], bool]]:
     """Yield the fields that are parts, or dictionaries of parts: name, class, and whether it is a dictionary."""
     types = get_type_hints(spec)
-    for one in fields(spec):
-        many = get_origin(types[one.name]) is dict
-        part = dataclass_of(get_args(types[one.name])[1] if many else types[one.name])
+    for spec_field in fields(spec):
+        many = get_origin(types[spec_field.name]) is dict
+        part = dataclass_of(get_args(types[spec_field.name])[1] if many else types[spec_field.name])
         if part is not None and issubclass(part, Spec):
-            yield one.name, part, many
+            yield spec_field.name, part, many
 
 
 def prefixed(prefix: str, shapes: Shapes) -> Shapes:
@@ -213,12 +213,12 @@ class TaggerSpec(Spec):
 
     def shapes(self, width: int, tags: Mapping[str, ValueCounts]) -> Shapes:
         """Return the shapes of the parameters, for vectors of tokens of this length and, by task, these values."""
-        found: Shapes = {}
+        shapes: Shapes = {}
         for task, counts in tags.items():
-            found |= prefixed(f"outputs.{task}.", counts.shapes(width)) | {f"biases.{task}": (counts.values,)}
+            shapes |= prefixed(f"outputs.{task}.", counts.shapes(width)) | {f"biases.{task}": (counts.values,)}
             if self.size:
-                found |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
-        return found
+                shapes |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
+        return shapes
 
 
 @dataclass
@@ -239,11 +239,11 @@ class BiaffineSpec(Spec):
         """Return the shapes of the parameters, for vectors of tokens of this length and this many relations."""
         sizes = {"arc_dependent": self.size, "arc_head": self.size}
         sizes |= {"relation_dependent": self.relation_size, "relation_head": self.relation_size}
-        found: Shapes = {f"{layer}.weight": (size, width) for layer, size in sizes.items()}
-        found |= {f"{layer}.bias": (size,) for layer, size in sizes.items()}
-        found |= {"arc_product": (self.size, self.size), "arc_bias": (self.size,)}
+        shapes: Shapes = {f"{layer}.weight": (size, width) for layer, size in sizes.items()}
+        shapes |= {f"{layer}.bias": (size,) for layer, size in sizes.items()}
+        shapes |= {"arc_product": (self.size, self.size), "arc_bias": (self.size,)}
         with_one = self.relation_size + 1
-        return found | {
+        return shapes | {
             "relation_product.weight": (n_relations, with_one, with_one),
             "relation_product.bias": (n_relations,),
         }
@@ -267,10 +267,10 @@ class LemmaSpec(Spec):
 
     def shapes(self, tags: Mapping[str, ValueCounts], rules: ValueCounts) -> Shapes:
         """Return the shapes of the parameters, for these tags and rules."""
-        found: Shapes = {"affixes": (self.buckets, self.size)}
+        shapes: Shapes = {"affixes": (self.buckets, self.size)}
         for task, counts in tags.items():
-            found |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
-        return found | prefixed("outputs.", rules.shapes(self.size)) | {"bias": (rules.values,)}
+            shapes |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
+        return shapes | prefixed("outputs.", rules.shapes(self.size)) | {"bias": (rules.values,)}
 
 
 @dataclass

@@ -54,7 +54,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Do the same for a folder. An older one at ``path`` stays in place until the new one is complete."""
+    """Yield a temporary folder, as replacing() does. An older one at ``path`` stays in place until the new one is complete."""
     temporary, older = _beside(path, "tmp"), _beside(path, "old")
     temporary.mkdir(parents=True)
     try:
@@ -82,8 +82,8 @@ def remove_temporaries(paths: Iterable[Path]) -> None:
         names[target.parent].add(target.name)
     for folder, wanted in names.items():
         for path in folder.glob(".*.tmp"):
-            found = _LEFTOVER.fullmatch(path.name)
-            if found is not None and found[1] in wanted:
+            match = _LEFTOVER.fullmatch(path.name)
+            if match is not None and match[1] in wanted:
                 path.unlink(missing_ok=True)
 
 
@@ -101,11 +101,11 @@ def remove_leftovers(folder: Path) -> None:
     An older folder comes back if its process died between moving it away and moving the new one in.
     """
     for path in list(folder.iterdir()):
-        found = _LEFTOVER.fullmatch(path.name)
-        if found is None:
+        match = _LEFTOVER.fullmatch(path.name)
+        if match is None:
             continue
-        if found[2] == "old" and not (folder / found[1]).exists():
-            os.replace(path, folder / found[1])
+        if match[2] == "old" and not (folder / match[1]).exists():
+            os.replace(path, folder / match[1])
         elif path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:

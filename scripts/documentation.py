@@ -114,11 +114,11 @@ def with_generated_parts(page: Path, text: str) -> str:
     if not begun == len(_GENERATED.findall(text)) == lines.count(_END):
         raise DocumentationError(f"{page}: each <!-- generated: ... --> needs one {_END} after it")
 
-    def part(found: re.Match[str]) -> str:
-        if found[1] not in MAKERS:
-            raise DocumentationError(f"{page}: there is no maker {found[1]!r}; known: {', '.join(MAKERS)}")
-        made = MAKERS[found[1]](*shlex.split(found[2] or ""))
-        return "\n\n".join([found[0].partition("\n")[0], made.strip("\n"), _END])
+    def part(match: re.Match[str]) -> str:
+        if match[1] not in MAKERS:
+            raise DocumentationError(f"{page}: there is no maker {match[1]!r}; known: {', '.join(MAKERS)}")
+        generated = MAKERS[match[1]](*shlex.split(match[2] or ""))
+        return "\n\n".join([match[0].partition("\n")[0], generated.strip("\n"), _END])
 
     return _GENERATED.sub(part, text)
 
@@ -151,21 +151,21 @@ def with_outputs(page: Path, text: str, trained: bool = False) -> str:
 
 
 def output_of(commands: str) -> str:
-    """Return what a block of commands prints on standard output, in a folder with the folders of the checkout.
+    """Return the standard output of a block of commands, in a folder with the folders of the checkout.
 
     Raises:
         DocumentationError: a command fails.
     """
     python = shlex.quote(sys.executable)
     commands = re.sub(r"^(\.venv/bin/)?python(?= )", lambda _: python, commands, flags=re.MULTILINE)
-    commands = re.sub(r"\boptimal-step (\w+)", lambda found: f"{python} scripts/{found[1]}.py", commands)
+    commands = re.sub(r"\boptimal-step (\w+)", lambda match: f"{python} scripts/{match[1]}.py", commands)
     with TemporaryDirectory() as folder:
         for name in ("data", "docs", "experiments", "scripts", "tests"):
             (Path(folder) / name).symlink_to(ROOT / name)
-        given = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "XDG_CACHE_HOME": str(Path(folder) / "cache")}
-        given["NUMBA_DISABLE_JIT"] = "0"  # tests of kernels as plain Python would wait here for minutes
+        environment = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "XDG_CACHE_HOME": str(Path(folder) / "cache")}
+        environment["NUMBA_DISABLE_JIT"] = "0"  # tests of kernels as plain Python would wait here for minutes
         done = subprocess.run(
-            ["sh", "-ec", commands], cwd=folder, env=os.environ | given, capture_output=True, text=True, encoding="utf-8"
+            ["sh", "-ec", commands], cwd=folder, env=os.environ | environment, capture_output=True, text=True, encoding="utf-8"
         )
     if done.returncode:
         raise DocumentationError(f"the commands before it fail:\n{commands}\n{done.stderr}")
@@ -173,7 +173,7 @@ def output_of(commands: str) -> str:
 
 
 def excerpt(shown: str, printed: str) -> str:
-    """Return what an output shows now: all of it, or the paragraphs with the same first lines as those shown before.
+    """Return the shown part of an output: all of it, or the paragraphs with the same first lines as those shown before.
 
     Raises:
         DocumentationError: no paragraph has such a first line.
@@ -185,15 +185,15 @@ def excerpt(shown: str, printed: str) -> str:
     by_first_line = {paragraph.partition("\n")[0]: paragraph for paragraph in reversed(paragraphs)}
     for first in wanted:
         if first not in by_first_line:
-            known = ", ".join(map(repr, reversed(by_first_line)))
-            raise DocumentationError(f"the commands before it print no paragraph that begins with {first!r}, but {known}")
+            first_lines = ", ".join(map(repr, reversed(by_first_line)))
+            raise DocumentationError(f"the commands before it print no paragraph that begins with {first!r}, but {first_lines}")
     return "\n\n".join(by_first_line[first] for first in wanted)
 
 
 def pictures(page: Path, text: str) -> Iterator[tuple[Path, str]]:
     """Yield the file and the content of each drawn tree of a page."""
-    for found in _PICTURE.finditer(text):
-        tree = page.parent / f"{found[1]}.conllu"
+    for match in _PICTURE.finditer(text):
+        tree = page.parent / f"{match[1]}.conllu"
         if tree.exists():
             yield tree.with_suffix(".svg"), picture(tree)
 
@@ -256,7 +256,7 @@ def system_table() -> str:
 
 @dataclass(frozen=True)
 class _DescribedModel:
-    """What decides which searches a model has, without a model."""
+    """The properties that decide which searches a model has, without a model."""
 
     kind: str
     system: transitions.TransitionSystem
@@ -265,7 +265,7 @@ class _DescribedModel:
 
 
 def search_table() -> str:
-    """Return the table of what networks of each transition system, and linear models, can be parsed with."""
+    """Return the table of searches for networks of each transition system, and for linear models."""
     beam = Beam(8)
     wishes = {
         "greedily": SearchWish(),
@@ -285,7 +285,7 @@ def search_table() -> str:
 
 
 def _searched(model: _DescribedModel, wish: SearchWish) -> str:
-    """Return how a model is parsed in a cell of the table of searches."""
+    """Return the cell of a model in the table of searches."""
     try:
         searches(cast(ParserModel, model), wish)
     except OptimalStepError:
@@ -322,7 +322,9 @@ def reference(file: str, *names: str) -> str:
         parts += _described(f"## {name}", nodes[name], None if init is None else _call(name, init.args))
         for member, node in nodes.items():
             if member.startswith(f"{name}.") and not member.startswith(f"{name}._") and isinstance(node, ast.FunctionDef):
-                is_property = any(isinstance(one, ast.Name) and one.id == "property" for one in node.decorator_list)
+                is_property = any(
+                    isinstance(decorator, ast.Name) and decorator.id == "property" for decorator in node.decorator_list
+                )
                 returned = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
                 parts += _described(f"### {member}", node, None if is_property else _call(member, node.args) + returned)
     return "\n\n".join(parts)
@@ -342,7 +344,7 @@ def _definitions(file: str) -> dict[str, tuple[Any, str]]:
         for node in nodes:
             match node:
                 case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
-                    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+                    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
                     yield prefix + name, (node, dedent("\n".join(lines[first - 1 : node.end_lineno])))
             if isinstance(node, ast.ClassDef):
                 yield from walk(node.body, f"{node.name}.")
@@ -352,11 +354,11 @@ def _definitions(file: str) -> dict[str, tuple[Any, str]]:
 
 def _call(name: str, arguments: ast.arguments) -> str:
     """Return a function's name and arguments as a caller sees them."""
-    arguments.args = [one for one in arguments.args if one.arg not in ("self", "cls")]
-    given = re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(arguments))  # all arguments have types
-    if len(name) + len(given) > _LONGEST_CALL:
-        given = "\n    " + re.sub(r", (?=\*,|\w+:)", ",\n    ", given) + ",\n"
-    return f"{name}({given})"
+    arguments.args = [argument for argument in arguments.args if argument.arg not in ("self", "cls")]
+    signature = re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(arguments))  # all arguments have types
+    if len(name) + len(signature) > _LONGEST_CALL:
+        signature = "\n    " + re.sub(r", (?=\*,|\w+:)", ",\n    ", signature) + ",\n"
+    return f"{name}({signature})"
 
 
 def _as_markdown(docstring: str) -> str:
@@ -391,7 +393,7 @@ MAKERS: dict[str, Callable[..., str]] = {
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Mark what docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
+    """Mark text that docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
     html = _TABLE.sub(lambda table: _whole(table[0]), html)
     return _COMMANDS.sub(lambda block: _mark(_HYPHENATED, block[0]), html)
 
@@ -403,7 +405,7 @@ def _whole(table: str) -> str:
 
 def _mark(words: str, html: str) -> str:
     """Put each match outside tags into an element that is kept in one line."""
-    return re.sub(f"<[^>]*>|({words})", lambda found: f'<span class="whole">{found[0]}</span>' if found[1] else found[0], html)
+    return re.sub(f"<[^>]*>|({words})", lambda match: f'<span class="whole">{match[0]}</span>' if match[1] else match[0], html)
 
 
 def on_post_page(output: str, **_: Any) -> str:
@@ -412,27 +414,27 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_template(output_content: str, **_: Any) -> str:
-    """Do the same for the page for addresses that are not found."""
+    """Remove it from the page for addresses that are not found."""
     return on_post_page(output_content)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Renews pages, or names those that are stale; returns 1 if some are."""
+    """Renew pages, or names those that are stale; return 1 if some are."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", metavar="PAGE", nargs="*", type=Path, help="default: README.md, CONTRIBUTING.md, docs/*.md")
     parser.add_argument("--check", action="store_true", help="write nothing; the exit status is 1 if a page is stale")
     parser.add_argument("--trained", action="store_true", help="also run commands that train")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     stale = False
-    for page in given.pages or PAGES:
-        for file, content in renewed(page, given.trained):
+    for page in args.pages or PAGES:
+        for file, content in renewed(page, args.trained):
             stale = True
             name = file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
-            print(f"{name}: {f'stale; {COMMAND} renews it' if given.check else 'renewed'}")
-            if not given.check:
+            print(f"{name}: {f'stale; {COMMAND} renews it' if args.check else 'renewed'}")
+            if not args.check:
                 with replacing(file) as temporary:
                     temporary.write_text(content, encoding="utf-8", newline="\n")
-    return int(given.check and stale)
+    return int(args.check and stale)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 _LONG = 30  # words; longer sentences are measured by themselves
 _FEWEST = 20  # kinds with fewer sentences get None
-# What is measured from text, by the scores of parser.evaluation.
+# The measurements from text, by the scores of parser.evaluation.
 _FROM_TEXT = {
     "LAS": "las_universal",
     "UAS": "uas",
@@ -149,21 +149,21 @@ MODELS = {
 
 
 def main() -> None:
-    """Makes what the command line names."""
+    """Make the models that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)} (default: all)")
     parser.add_argument("--treebanks", type=Path, default=Path("ud-v2.16"), metavar="FOLDER")
     parser.add_argument("--runs", type=Path, default=Path("runs/models"), metavar="FOLDER", help="where models are trained")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "models", metavar="FOLDER")
     parser.add_argument("--pages", action="store_true", help="make no model; write the pages from index.json")
-    given = parser.parse_args()
-    for name in [] if given.pages else given.names or MODELS:
-        make(name, MODELS[name], given.treebanks, given.runs / name, given.output)
-    write_pages(json.loads((given.output / INDEX).read_text(encoding="utf-8")), given.output)
+    args = parser.parse_args()
+    for name in [] if args.pages else args.names or MODELS:
+        make(name, MODELS[name], args.treebanks, args.runs / name, args.output)
+    write_pages(json.loads((args.output / INDEX).read_text(encoding="utf-8")), args.output)
 
 
 def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) -> None:
-    """Trains, packs and measures a model, and puts what it is into the index."""
+    """Train, pack and measure a model, and put its entry into the index."""
     folder, code, release = known()[wanted.treebank]
     dev, test = (treebanks / folder / f"{code}-ud-{part}.conllu" for part in ("dev", "test"))
     words = (f"treebank={wanted.treebank}", f"recipe={wanted.recipe}", *wanted.settings)
@@ -206,7 +206,7 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
 def raw_text(conllu: Path, between: str = _BLANK_LINE) -> str:
     """Return the text of the tokens of a file, a blank between sentences, ``between`` paragraphs."""
     paragraphs = read_paragraphs(conllu)
-    return between.join(text_of(token for sentence in one for token in sentence) for one in paragraphs)
+    return between.join(text_of(token for sentence in paragraph for token in sentence) for paragraph in paragraphs)
 
 
 def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
@@ -218,29 +218,29 @@ def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
     raw, gold = place / "raw.txt", place / "gold.conllu"
     raw.write_text(raw_text(test), encoding="utf-8", newline="\n")
 
-    def scores(file: Path, read: Path, *options: str) -> dict[str, float]:
-        return _scores(model, file, read, place, *options)
+    def scores(file: Path, source: Path, *options: str) -> dict[str, float]:
+        return _scores(model, file, source, place, *options)
 
     scores(test, raw, "--text")  # compiles what is not compiled yet
     before = _cpu_seconds()
     text = scores(test, raw, "--text")
     seconds = _cpu_seconds() - before
     sentences = [sentence for sentence in read_sentences(test) if len(sentence)]
-    found: dict[str, Any] = _from_text(text)
-    found["words_per_second"] = round(sum(map(len, sentences)) / seconds)
-    found["LAS_reranked"] = scores(test, raw, "--text", *_BEAM)["las_universal"]
-    found["LAS_gold_words"] = scores(test, test, *_OVERWRITE)["las_universal"]
-    found["LAS_gold_words_reranked"] = scores(test, test, *_OVERWRITE, *_BEAM)["las_universal"]
+    measured: dict[str, Any] = _from_text(text)
+    measured["words_per_second"] = round(sum(map(len, sentences)) / seconds)
+    measured["LAS_reranked"] = scores(test, raw, "--text", *_BEAM)["las_universal"]
+    measured["LAS_gold_words"] = scores(test, test, *_OVERWRITE)["las_universal"]
+    measured["LAS_gold_words_reranked"] = scores(test, test, *_OVERWRITE, *_BEAM)["las_universal"]
     for key, some in _HARD.items():
         hard = [lines for sentence in sentences if (lines := some(sentence))]
         gold.write_text("".join(chain.from_iterable(hard)), encoding="utf-8", newline="\n")
-        found[f"LAS_{key}"] = scores(gold, gold, *_OVERWRITE)["las_universal"] if len(hard) >= _FEWEST else None
-    found[WRITTEN] = {}
+        measured[f"LAS_{key}"] = scores(gold, gold, *_OVERWRITE)["las_universal"] if len(hard) >= _FEWEST else None
+    measured[WRITTEN] = {}
     for name, (change, between) in _WRITTEN.items():
         write_changed(test, gold, change)
         raw.write_text(raw_text(gold, between), encoding="utf-8", newline="\n")
-        found[WRITTEN][name] = _from_text(scores(gold, raw, "--text"), _AS_WRITTEN)
-    return found
+        measured[WRITTEN][name] = _from_text(scores(gold, raw, "--text"), _AS_WRITTEN)
+    return measured
 
 
 def measure_other(model: Path, test: Path, place: Path) -> dict[str, Any]:
@@ -249,14 +249,14 @@ def measure_other(model: Path, test: Path, place: Path) -> dict[str, Any]:
     Where the treebank says how its words are written, the text is measured as well. What it does not annotate is None.
     """
     scores = _scores(model, test, test, place, *_OVERWRITE)
-    found: dict[str, Any] = {"words": sum(map(len, read_sentences(test)))}
-    found |= {f"{key}_gold_words": scores.get(_FROM_TEXT[key]) for key in ("LAS", "UPOS", "lemmas")}
+    measured: dict[str, Any] = {"words": sum(map(len, read_sentences(test)))}
+    measured |= {f"{key}_gold_words": scores.get(_FROM_TEXT[key]) for key in ("LAS", "UPOS", "lemmas")}
     text = dict.fromkeys(_AS_WRITTEN)
     if is_running_text(test):
         raw = place / "raw.txt"
         raw.write_text(raw_text(test), encoding="utf-8", newline="\n")
         text = _from_text(_scores(model, test, raw, place, "--text"), _AS_WRITTEN)
-    return found | text
+    return measured | text
 
 
 def is_running_text(conllu: Path) -> bool:
@@ -271,10 +271,10 @@ def write_changed(conllu: Path, target: Path, change: FormChange) -> None:
     target.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
-def _scores(model: Path, gold: Path, read: Path, place: Path, *options: str) -> dict[str, float]:
+def _scores(model: Path, gold: Path, source: Path, place: Path, *options: str) -> dict[str, float]:
     """Return F1 in percent by score of parser.evaluation, of a file as a model parses it; without what ``gold`` lacks."""
     parsed = place / "parsed.conllu"
-    _run("parse", str(model), str(read), "-o", str(parsed), *options)
+    _run("parse", str(model), str(source), "-o", str(parsed), *options)
     return {key: round(score.f1, 2) for key, score in evaluate_files(gold, parsed).items() if score.has_gold}
 
 
@@ -294,12 +294,12 @@ _HARD: dict[str, Callable[[RawSentence], list[str]]] = {
 }
 
 
-# How a sentence names what is not "in" something.
+# Names in a sentence for kinds of text that are not "in" something.
 _INTRODUCED = {"typographic quotes": "with typographic quotes", "a paragraph a line": "with a paragraph a line"}
 
 
 def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: str) -> None:
-    """Says in the card what the licence asks for, and what the model is bad at."""
+    """Add to the card the credits that the licence asks for, and the weaknesses of the model."""
     hard = {
         "LAS_long": f"sentences of more than {_LONG} words",
         "LAS_questions": "questions",
@@ -328,20 +328,20 @@ From text that is written in another way: {written}.{others}
 
 
 def _contributors(folder: Path) -> str:
-    """Return whom the README of a treebank names, as its licence asks."""
+    """Return the contributors that the README of a treebank names, as its licence asks."""
     text = "".join(path.read_text(encoding="utf-8") for path in folder.glob("README.*"))
-    found = re.search(r"^Contributors: *(.+?) *$", text, re.MULTILINE)
-    return found[1] if found else "the contributors that its README names"
+    match = re.search(r"^Contributors: *(.+?) *$", text, re.MULTILINE)
+    return match[1] if match else "the contributors that its README names"
 
 
 def _run(command: str, *words: str) -> None:
-    """Runs a command of this checkout, on one thread."""
+    """Run a command of this checkout, on one thread."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     subprocess.run([sys.executable, str(ROOT / "scripts" / f"{command}.py"), *words], check=True, env=os.environ | threads)
 
 
 def _cpu_seconds() -> float:
-    """Of the processes that this one has started, and that have ended."""
+    """Return the CPU time of the processes that this one has started, and that have ended."""
     times = os.times()
     return times.children_user + times.children_system
 
@@ -368,12 +368,12 @@ _OF_OTHERS = {
 }
 _NONE = "\u2013"
 
-# The cells of a line, from what the index says of a model.
+# The cells of a line, from the entry of a model in the index.
 _Cells = Callable[[dict[str, Any]], Iterable[str]]
 
 
 def tables(index: dict[str, dict[str, Any]]) -> str:
-    """The tables of docs/models.md."""
+    """Return the tables of docs/models.md."""
 
     def table(head: Sequence[str], row: _Cells, named: Iterable[tuple[str, dict[str, Any]]] = ()) -> list[str]:
         rows = [f"| `{name}` | {' | '.join(row(of))} |" for name, of in named or index.items()]
@@ -387,7 +387,7 @@ def tables(index: dict[str, dict[str, Any]]) -> str:
         return lambda of: (_percent(of.get(key)) for key in keys)
 
     def written(*keys: str) -> _Cells:
-        """The scores of the text as it is, then those of the ways to write it, which packs of before lack."""
+        """Return the scores of the text as it is, then those of the ways to write it, which older packs lack."""
 
         def row(of: dict[str, Any]) -> Iterable[str]:
             for scores in (of, *(of.get(WRITTEN, {}).get(way, {}) for way in _WRITTEN)):
@@ -400,7 +400,9 @@ def tables(index: dict[str, dict[str, Any]]) -> str:
 
     head = ("language", "treebank", "licence", "recipe", "training words", "MB", "words/s", "CPU minutes of training")
     ways = ("as it is", *_WRITTEN)
-    others = [(name, {"treebank": own, **of}) for name, made in index.items() for own, of in made.get(OTHERS, {}).items()]
+    others = [
+        (name, {"treebank": treebank, **of}) for name, entry in index.items() for treebank, of in entry.get(OTHERS, {}).items()
+    ]
     lines = [
         *table(head, about),
         *table([*_COLUMNS], percent(_COLUMNS.values())),
@@ -421,7 +423,7 @@ def _percent(score: float | None) -> str:
 
 
 def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
-    """Writes README.md of the models' folder, and into docs/models.md the tables."""
+    """Write README.md of the models' folder, and the tables into docs/models.md."""
     lines = [
         "# Models",
         "",

@@ -50,7 +50,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("speed", "profile"), "benchmark"),
 }
 
-# Commands of before, and what to type instead.
+# By name of a command that is no longer there: what to type instead.
 _LEFT = {
     "recombine": "it made new training sentences; parse text with the better model, and give treebank.train=[TRAIN,PARSED] "
     "(commit b043ab10 has it)",
@@ -63,7 +63,7 @@ def usage() -> str:
 
 
 def main() -> NoReturn:
-    """Runs the command that the first argument names with the remaining arguments, and exits."""
+    """Run the command that the first argument names with the remaining arguments, and exit."""
     words = sys.argv[1:]
     if not words or words[0] in ("-h", "--help"):
         command_line.run(lambda: print(usage()))
@@ -79,13 +79,13 @@ def main() -> NoReturn:
 
 
 def start(name: str) -> NoReturn:
-    """Runs a command with the arguments of the command line, and exits; a missing package is reported in one line."""
+    """Run a command with the arguments of the command line, and exit; a missing package is reported in one line."""
     module = _benchmarks() if name == "benchmark" else f"parser.commands.{name}"
     command_line.run(lambda: import_module(module).main())
 
 
 def _benchmarks() -> str:
-    """Return the module of the benchmarks; exits where they are not installed."""
+    """Return the module of the benchmarks; exit where they are not installed."""
     if not (_CHECKOUT / "scripts" / "benchmarks").is_dir():
         sys.exit("error: the benchmarks are not installed; run scripts/benchmark.py in a checkout of the source")
     return "scripts.benchmarks.command"

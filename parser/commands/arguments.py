@@ -52,11 +52,11 @@ class Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print usage and message, with the name that was meant, and exit with status 2.
 
-        Argparse may complain of something else than the misspelt option: of a required one, which is thus missing.
+        Argparse may complain of something else than the misspelt option: of a required option, which then seems missing.
         """
         hints = self._meant_options()
-        if (found := _CHOICE.search(message)) is not None:
-            message += did_you_mean(found[1].strip("'\""), [choice.strip("'\" ") for choice in found[2].split(",")])
+        if (match := _CHOICE.search(message)) is not None:
+            message += did_you_mean(match[1].strip("'\""), [choice.strip("'\" ") for choice in match[2].split(",")])
         if len(hints) == 1 and next(iter(hints)) in message:
             super().error(message + hints.popitem()[1])
         super().error("; ".join([message, *(f"{name}{hint}" for name, hint in hints.items())]))
@@ -65,20 +65,20 @@ class Arguments(argparse.ArgumentParser):
         """Return the hints for the options on the command line that this command does not have."""
         actions = [*self._all_actions()]
         options = [option for action in actions for option in action.option_strings]
-        known = [option for option in options if option.startswith("--")]
-        words = {word: option for option, others in _ELSEWHERE.items() if option in known for word in others.split()}
+        long_options = [option for option in options if option.startswith("--")]
+        words = {word: option for option, others in _ELSEWHERE.items() if option in long_options for word in others.split()}
         named = {action.dest: str(action.metavar or action.dest) for action in actions if not action.option_strings}
         hints = {}
         for word in self._words[: [*self._words, "--"].index("--")]:
             name = word.partition("=")[0]
             is_known = any(option.startswith(name) for option in options)  # argparse takes the first letters of an option
-            if is_known or not name.startswith("-") or (name[:2] in options and f"-{name}" not in known):  # -ofile
+            if is_known or not name.startswith("-") or (name[:2] in options and f"-{name}" not in long_options):  # -ofile
                 continue
             place = next((shown for dest, shown in named.items() if name.lstrip("-") in (dest, dest.rstrip("s"))), None)
             if place is not None:
                 hints[name] = f" ({place} is given without {name})"
             elif len(name) > 2:
-                hints[name] = did_you_mean(name, known, words)
+                hints[name] = did_you_mean(name, long_options, words)
             else:
                 hints[name] = question([words[name]] if name in words else [])
         return {name: hint for name, hint in hints.items() if hint}

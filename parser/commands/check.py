@@ -21,18 +21,18 @@ from parser.data.treebank import Treebank, read_with_faults
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the faults and their counts; 1 if there are any."""
+    """Print the faults and their counts; return 1 if there are any, else 0."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument("--level", type=int, choices=range(1, 6), metavar="N", help="run UD's validator, the package udtools")
     parser.add_argument("--lang", metavar="CODE", help="language for levels 4 and 5, such as hu (default: none)")
     parser.add_argument("--partial", action="store_true", help="accept _ (unknown) in HEAD and DEPREL")
-    given = parser.parse_args(arguments)
-    if given.lang and not given.level:
+    args = parser.parse_args(arguments)
+    if args.lang and not args.level:
         parser.error("--lang is only for UD's validator; add --level")
     kinds: Counter[str] = Counter()
-    for file in given.files:
-        treebank = read_with_faults(file, given.partial)
+    for file in args.files:
+        treebank = read_with_faults(file, args.partial)
         for fault in treebank.faults:
             kinds[fault.kind] += 1
             print(fault.message)
@@ -41,8 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         if treebank.sentences or not any(fault.ends for fault in treebank.faults[:1]):  # else the fault has said it
             print(f"{file}: {_summary(treebank)}")
     failed = bool(kinds)
-    if given.level:
-        for is_error, kind, message in _validated(given.files, given.level, given.lang or "ud"):
+    if args.level:
+        for is_error, kind, message in _validated(args.files, args.level, args.lang or "ud"):
             kinds[kind] += 1
             failed = failed or is_error
             print(message)
@@ -53,12 +53,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _summary(treebank: Treebank) -> str:
     """Return how much of a file training and parsing can use."""
-    read = counted(len(treebank), "sentence")
+    sentences = counted(len(treebank), "sentence")
     faults = treebank.faults
     if not faults:
-        return f"{read}, no fault"
+        return f"{sentences}, no fault"
     in_parsing = sum(fault.in_parsing for fault in faults)
-    said = [f"{read} to train on, {counted(len(faults), 'fault')}, of which parsing refuses {in_parsing:,}"]
+    said = [f"{sentences} to train on, {counted(len(faults), 'fault')}, of which parsing refuses {in_parsing:,}"]
     if faults[-1].ends:
         said.append("the file was not read further")
     if len(treebank) and not any(fault.in_file for fault in faults):
@@ -71,7 +71,7 @@ def _summary(treebank: Treebank) -> str:
 
 
 def _validated(files: Sequence[str], level: int, language: str) -> Iterator[tuple[bool, str, str]]:
-    """Yields what UD's validator finds in the files of one treebank: whether it is an error, its kind, a line to print.
+    """Yield the findings of UD's validator in the files of one treebank: whether it is an error, its kind, a line to print.
 
     Raises:
         OptimalStepError: the validator is not installed.

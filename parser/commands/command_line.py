@@ -1,4 +1,4 @@
-"""What every command does around its work: bad input gives one line on standard error, and a closed pipe is not an error.
+"""The frame of every command: bad input gives one line on standard error, and a closed pipe is not an error.
 
 A fault of this project keeps its traceback; see parser/failures.py.
 """
@@ -43,7 +43,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def run(main: Callable[[], object]) -> NoReturn:
-    """Runs a command and exits: with the status that it returns, or after an error with 1, as fail() does.
+    """Run a command and exit: with the status that it returns, or after an error with 1, as fail() does.
 
     SIGTERM ends a command like Ctrl-C: temporary files are removed, and the notes of the exception are printed.
     """
@@ -71,19 +71,19 @@ def run(main: Callable[[], object]) -> NoReturn:
 
 
 def fail(error: Exception) -> NoReturn:
-    """Prints one line about bad input or a lack of the machine, or the traceback of a fault, and exits with status 1."""
+    """Print one line about bad input or a lack of the machine, or the traceback of a fault, and exit with status 1."""
     _drop_output()
     failures.show_traceback(error)
     sys.exit(f"error: {failures.told(error)}")
 
 
-def check_output(output: str | Path, *read: str | Path | None) -> None:
-    """Refuses an output that is one of the input files, since writing would destroy the input.
+def check_output(output: str | Path, *inputs: str | Path | None) -> None:
+    """Refuse an output that is one of the input files, since writing would destroy the input.
 
     Raises:
-        OptimalStepError: the output is one of the files ``read``.
+        OptimalStepError: the output is one of the inputs.
     """
-    files = {Path(name).resolve() for name in read if name is not None}
+    files = {Path(name).resolve() for name in inputs if name is not None}
     if str(output) not in (STANDARD_STREAM, os.devnull) and Path(output).resolve() in files:
         raise OptimalStepError(f"{output}: this input file would be overwritten; choose another --output")
 
@@ -103,13 +103,13 @@ def number_of_threads(text: str) -> int:
 def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
     """Return a reader of arguments that are members of an enumeration; its error lists the members."""
 
-    def read(text: str) -> Kind:
+    def convert(text: str) -> Kind:
         try:
             return kind(text)
         except ValueError:
             raise ArgumentTypeError(f"{text!r} is unknown{did_you_mean(text, kind)}; known: {', '.join(kind)}") from None
 
-    return read
+    return convert
 
 
 def _print_failed_thread(failed: threading.ExceptHookArgs) -> None:
@@ -119,7 +119,7 @@ def _print_failed_thread(failed: threading.ExceptHookArgs) -> None:
 
 
 def raise_again() -> None:
-    """Raises Terminated if SIGTERM was received but the command still runs; long loops call this.
+    """Raise Terminated if SIGTERM was received but the command still runs; long loops call this.
 
     An exception raised in a signal handler is lost if the handler runs within C code that clears errors, as torch does where
     it asks whether an object has an attribute.
@@ -140,7 +140,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _occupy_closed_streams() -> None:
-    """Opens the null device in place of closed standard streams (``2>&-`` in a shell).
+    """Open the null device in place of closed standard streams (``2>&-`` in a shell).
 
     Otherwise a file that is opened later would get the stream's number, and receive what is printed to it.
     """
@@ -154,7 +154,7 @@ def _occupy_closed_streams() -> None:
 
 
 def _write_utf8() -> None:
-    """Writes UTF-8 with line feeds to files and pipes, as CoNLL-U needs, on every system; terminals keep their encoding.
+    """Write UTF-8 with line feeds to files and pipes, as CoNLL-U needs, on every system; terminals keep their encoding.
 
     Windows would write its own code page and line ends. Characters that cannot be encoded are written as _as_it_was() says.
     """
@@ -177,7 +177,7 @@ def _as_it_was(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _drop_output() -> None:
-    """Discards buffered output that cannot be written; else Python would try again at exit and print a traceback."""
+    """Discard buffered output that cannot be written; else Python would try again at exit and print a traceback."""
     if sys.stdout is None:
         return
     try:

@@ -29,7 +29,7 @@ _BY_ENDING = {"": "text", ".txt": "text", ".htm": "html"} | {f".{name}": name fo
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Draws what the command line asks for."""
+    """Draw the trees that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--gold", metavar="GOLD", help="a file with gold trees of the same sentences")
@@ -40,25 +40,25 @@ def main(arguments: list[str] | None = None) -> None:
         "--color", choices=("auto", "always", "never"), default="auto", help="color text output (default: on a terminal)"
     )
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
-    given = parser.parse_args(arguments)
-    if given.wrong and given.gold is None:
+    args = parser.parse_args(arguments)
+    if args.wrong and args.gold is None:
         parser.error("--wrong needs --gold GOLD")
-    for path in (given.file, given.gold):
+    for path in (args.file, args.gold):
         if path is not None and is_named_lattices(path):
             raise OptimalStepError(f"{path}: lattices hold no trees; parse them first: optimal-step parse MODEL_DIR {path}")
-    check_output(given.output, given.file, given.gold)
-    kind = given.format or _format_of(given.output)
-    trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
-    color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())
+    check_output(args.output, args.file, args.gold)
+    kind = args.format or _format_of(args.output)
+    trees = _chosen(args.file, args.gold, args.sentence, args.wrong)
+    color = args.color == "always" or (args.color == "auto" and args.output == STANDARD_STREAM and sys.stdout.isatty())
     if kind in pictures.FORMATS:
-        _write_picture(trees, kind, given.output)
+        _write_picture(trees, kind, args.output)
         return
-    with open_output(given.output) as target:
+    with open_output(args.output) as target:
         if kind == "svg":
             target.writelines(as_svg(named.tree) + "\n" for named in islice(trees, 1))
         elif kind == "html":
-            legend = [LEGEND] if given.gold is not None else []
-            target.write(page(given.file, [*legend, *(drawing(named.tree, named.title) for named in trees)]))
+            legend = [LEGEND] if args.gold is not None else []
+            target.write(page(args.file, [*legend, *(drawing(named.tree, named.title) for named in trees)]))
         else:
             target.writelines(f"# {named.title}\n{as_text(named.tree, color)}\n\n" for named in trees)
 
@@ -71,8 +71,8 @@ def _format_of(output: str) -> str:
     """
     ending = ending_of(output)
     if ending not in _BY_ENDING:
-        known = ".txt, .svg, .html, .png or .pdf"
-        raise OptimalStepError(f"{output}: nothing is drawn as {ending}; choose a name in {known}, or add --format text")
+        endings = ".txt, .svg, .html, .png or .pdf"
+        raise OptimalStepError(f"{output}: nothing is drawn as {ending}; choose a name in {endings}, or add --format text")
     return _BY_ENDING[ending]
 
 
@@ -85,25 +85,25 @@ def _write_picture(trees: Iterator[NamedTree], kind: str, output: str) -> None:
     pictures.check_installed(kind)
     if output == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty():
         raise OptimalStepError(f"a terminal cannot show .{kind}; name a file: -o tree.{kind}")
-    found = [named.tree for named in islice(trees, 1 if kind == "png" else None)]
-    if not found:
+    chosen = [named.tree for named in islice(trees, 1 if kind == "png" else None)]
+    if not chosen:
         raise OptimalStepError("no sentence has an error, so there is nothing to draw; leave out --wrong")
     with open_binary_output(output) as target:
-        target.write(pictures.as_picture(found, kind))
+        target.write(pictures.as_picture(chosen, kind))
 
 
 def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> Iterator[NamedTree]:
-    found, n = False, 0
+    has_trees, n = False, 0
     for named in read_trees(path, gold):
         n += 1
         if sentence is not None and sentence not in (str(named.number), named.sent_id):
             continue
-        found = True
+        has_trees = True
         if not wrong or named.tree.missed():
             yield named
         if sentence is not None:
             return
-    if sentence is not None and not found:
+    if sentence is not None and not has_trees:
         raise OptimalStepError(f"{path}: there is no sentence {sentence}; give a number from 1 to {n}, or a sent_id")
-    if not found:
+    if not has_trees:
         raise OptimalStepError(f"{path}: there is no sentence in this file, so there is nothing to draw")

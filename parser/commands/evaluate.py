@@ -30,7 +30,7 @@ _DETAILS = ("precision", "recall", "f1", "aligned_accuracy", "correct", "gold", 
 def as_table(scores: dict[str, Score]) -> str:
     """Return the scores as a table, with two decimals."""
     lines = [f"{'':20} {'precision':>9} {'recall':>9} {'F1':>9} {'of aligned':>10}", "-" * 61]
-    words, known, labelled = (scores[key].gold for key in ("words", "uas", "las"))
+    words, heads, labelled = (scores[key].gold for key in ("words", "uas", "las"))
     for key, name in NAMES.items():
         score = scores[key]
         if labelled < words and not score.gold:
@@ -40,7 +40,7 @@ def as_table(scores: dict[str, Score]) -> str:
         line = f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}"
         lines.append(line.rstrip() if score.has_gold else f"{line}  no gold values")
     if labelled < words:
-        lines.append(f"of {words:,} gold heads {known:,} are known, {labelled:,} with relation; tree scores count only these")
+        lines.append(f"of {words:,} gold heads {heads:,} are known, {labelled:,} with relation; tree scores count only these")
     return "\n".join(lines)
 
 
@@ -53,12 +53,12 @@ def as_json(scores: dict[str, Score]) -> str:
         if not score.has_gold:
             details[key]["no_gold_values"] = True
     partial = scores["las"].gold < scores["words"].gold  # then a score that counts no word is null; else 0
-    found = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
-    return json.dumps({**found, "details": details}, indent=2)
+    f1s = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
+    return json.dumps({**f1s, "details": details}, indent=2)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Prints the scores."""
+    """Print the scores."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gold", metavar="GOLD", help="the gold trees")
     parser.add_argument("system", metavar="SYSTEM", help="the parser's trees of the same text")
@@ -75,9 +75,11 @@ def main(arguments: list[str] | None = None) -> None:
     if STANDARD_STREAM in (options.gold, options.system):
         parser.error("--by and --confusion read the files twice; name them both")
     scores = evaluate_files(options.gold, options.system)
-    found = compare(options.gold, options.system)
-    groups = {what: found.by(what) for what in options.by}
-    confusions = [(pair, n) for pair, n in found.confusion().most_common() if pair[0] != pair[1]] if options.confusion else []
+    comparison = compare(options.gold, options.system)
+    groups = {what: comparison.by(what) for what in options.by}
+    confusions = (
+        [(pair, n) for pair, n in comparison.confusion().most_common() if pair[0] != pair[1]] if options.confusion else []
+    )
     if options.json:
         print(_with_groups(as_json(scores), groups, confusions))
         return
@@ -99,13 +101,13 @@ def groups_as_table(what: str, groups: dict[str, Score]) -> str:
 
 
 def _with_groups(text: str, groups: dict[str, dict[str, Score]], confusions: list[tuple[tuple[str, str], int]]) -> str:
-    found = json.loads(text)
+    content = json.loads(text)
     by = {
         what: {name: {"f1": s.f1, "correct": s.correct, "gold": s.gold, "system": s.system} for name, s in scores.items()}
         for what, scores in groups.items()
     }
     confused = [{"gold": gold, "system": system, "words": n} for (gold, system), n in confusions]
-    return json.dumps(found | {"by": by, "confusion": confused}, indent=2)
+    return json.dumps(content | {"by": by, "confusion": confused}, indent=2)
 
 
 def _groupings(text: str) -> list[str]:

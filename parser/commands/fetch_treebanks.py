@@ -31,41 +31,41 @@ _PARTS = ("train", "dev", "test")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Fetches what the command line names."""
+    """Fetch the treebanks that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", metavar="NAME", help=f"one of {', '.join(known())}, or UD_LANGUAGE-NAME")
     parser.add_argument("--release", help="release of Universal Dependencies (default: that of each treebank)")
     parser.add_argument("-d", "--folder", type=Path, help="default: ud-vRELEASE")
     parser.add_argument("--source", metavar="URL", help="another server with the same files")
-    parser.add_argument("--code", help="what the names of the files begin with, such as fi_tdt (default: GitHub is asked)")
-    given = parser.parse_args(arguments)
-    treebanks = [_treebank(name, given.code, given.release, given.source or LISTINGS) for name in given.names]
+    parser.add_argument("--code", help="the prefix of the files, such as fi_tdt (default: GitHub is asked)")
+    args = parser.parse_args(arguments)
+    treebanks = [_treebank(name, args.code, args.release, args.source or LISTINGS) for name in args.names]
     for treebank, code, release in treebanks:
-        folder = given.folder or Path(f"ud-v{release}")
+        folder = args.folder or Path(f"ud-v{release}")
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / ".lock", wait=True):
-            print(f"{treebank}: {_fetch(treebank, code, given.source or SOURCE, release, folder)}")
+            print(f"{treebank}: {_fetch(treebank, code, args.source or SOURCE, release, folder)}")
 
 
 def known() -> dict[str, tuple[str, str, str]]:
-    """Return, by name of treebank=, the folder of Universal Dependencies, what its files begin with, and the release.
+    """Return, by name of treebank=, the folder of Universal Dependencies, the prefix of its files, and the release.
 
     They are read from configs/treebank; a release other than the paper's is named in the first comment.
     """
-    found = {}
+    treebanks = {}
     for path in sorted((CONFIGS / "treebank").glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
         if match := re.search(r"/(UD_[^/]+)/(\w+)-ud-train", text):
             release = re.match(r"#.*, release (\S+)", text)
-            found[path.stem] = match[1], match[2], release[1] if release else _PAPER
-    return found
+            treebanks[path.stem] = match[1], match[2], release[1] if release else _PAPER
+    return treebanks
 
 
 def _treebank(name: str, code: str | None, release: str | None, listings: str) -> tuple[str, str, str]:
-    """Return the folder, the beginning of the names of the files, and the release of a treebank."""
+    """Return the folder, the prefix of the files, and the release of a treebank."""
     if name in known():
-        folder, found, usual = known()[name]
-        return folder, found, release or usual
+        folder, prefix, usual = known()[name]
+        return folder, prefix, release or usual
     if not re.fullmatch(r"UD_[A-Za-z_]+-[A-Za-z0-9]+", name):
         near = did_you_mean(name, known(), treebank_words())
         raise OptimalStepError(
@@ -79,7 +79,7 @@ def _treebank(name: str, code: str | None, release: str | None, listings: str) -
 
 
 def _code_of(treebank: str, release: str, listings: str) -> str:
-    """Return what the names of a treebank's files begin with, as GitHub lists them."""
+    """Return the prefix of a treebank's files, as GitHub lists them."""
     with TemporaryDirectory() as place:
         path = Path(place) / "contents"
         download(f"{listings}/{treebank}/contents?ref=r{release}", path)

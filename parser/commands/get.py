@@ -37,37 +37,37 @@ from parser.model.packs import (
 )
 from parser.model_folder import holds_model, plain_name
 
-# What index.json may say of a model, and how it is shown; LAS without subtypes, of raw text.
+# By key of index.json, how the entry of a model is shown; LAS without subtypes, of raw text.
 _COLUMNS = ("language", "treebank", "licence", "words", "LAS", "UPOS", "lemmas", "bytes", "words_per_second")
 _SHOWN = {"bytes": "MB", "words_per_second": "words/s", "words": "training words", "LAS": "LAS (official)"}
 
 
 def main() -> None:
-    """Fetches or lists what the command line names."""
+    """Fetch the models that the command line names, or list them."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="the models; none: list them")
     parser.add_argument("--from", dest="source", default=os.environ.get(SOURCE), metavar="URL_OR_FOLDER", help="has index.json")
-    given = parser.parse_args()
-    fetchable = {} if given.source is None else read_index(given.source)
+    args = parser.parse_args()
+    fetchable = {} if args.source is None else read_index(args.source)
     shipped = {name: entry for name, entry in shipped_packs().items() if name not in fetchable}
     listed = {**fetchable, **shipped}
-    if not given.names:
+    if not args.names:
         print(_table(listed))
         if absent := [name for name in absent_packs() if name not in listed]:
             print(f"not in this installation: {', '.join(absent)}; for each, {places()}", file=sys.stderr)
         return
-    sources = dict.fromkeys(fetchable, given.source) | dict.fromkeys(shipped, SHIPPED)
-    for name in given.names:
+    sources = dict.fromkeys(fetchable, args.source) | dict.fromkeys(shipped, SHIPPED)
+    for name in args.names:
         if name not in listed and (noted := noted_pack(name)) is not None:
             listed[name], sources[name] = noted, noted["source"]
         if name not in listed:
             if (why := absent_pack(name)) is not None:
                 raise OptimalStepError(why)
-            fix = "" if given.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
+            fix = "" if args.source else "; --from URL_OR_FOLDER, where optimal-step pack has written models, has others"
             near = meant_model(name, listed)
             raise OptimalStepError(f"there is no model {name!r}{near}; there are {', '.join(listed) or 'none'}{fix}")
     with held_cache() as folder:
-        for name in given.names:
+        for name in args.names:
             print(f"{name}: {fetch(plain_name(name), listed[name], sources[name], folder)}", file=sys.stderr)
             if holds_model(Path(name)):
                 there = folder / stored_name(name, listed[name], sources[name])

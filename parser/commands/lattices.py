@@ -25,7 +25,7 @@ from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Guess, Lexicon, jac
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Writes what the command line asks for, and a summary to standard error."""
+    """Write the output that the command line asks for, and a summary to standard error."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -102,8 +102,8 @@ def _jackknife(options: argparse.Namespace) -> str:
 
 
 def _paths(options: argparse.Namespace) -> str:
-    paths, found = gold_paths(read_lattices(options.lattices), read_trees(options.trees), MissingPath(options.gold))
+    paths, summary = gold_paths(read_lattices(options.lattices), read_trees(options.trees), MissingPath(options.gold))
     with open_output(options.output) as target:
         for path in paths:
             target.write(conllu(path.lattice, path.arcs.tolist(), path.sentence.heads, path.sentence.deprels))
-    return str(found)
+    return str(summary)

@@ -60,43 +60,43 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def main() -> None:
-    """Packs what the command line names."""
+    """Pack the model that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a model's")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.zip")
     parser.add_argument("--name", help="the name to fetch it by (default: the beginning of the file's name, up to a hyphen)")
     parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U to test rounding on (default: the run's dev part)")
-    given = parser.parse_args()
-    name = plain_name(given.name or given.output.stem.partition("-")[0])
-    model = find_named(given.run)
+    args = parser.parse_args()
+    name = plain_name(args.name or args.output.stem.partition("-")[0])
+    model = find_named(args.run)
     if not (model / CARD).is_file():
         raise OptimalStepError(
             f"{model / CARD}: there is no card to say what the model was trained on; train it with this version"
         )
     parts = [name for kind in PARTS for name in kind.packed(model)]
-    dev, index = given.dev or _dev_of(model), given.output.parent / INDEX
-    check_output(given.output, dev)
-    if given.output.is_dir():
-        raise OptimalStepError(f"{given.output}: this is a folder; name the file of the pack in it")
-    if given.output.suffix != ".zip":
-        raise OptimalStepError(f"{given.output}: the name of a pack ends in .zip; give -o {given.output}.zip")
-    _listed(index, name, given.output.name)
+    dev, index = args.dev or _dev_of(model), args.output.parent / INDEX
+    check_output(args.output, dev)
+    if args.output.is_dir():
+        raise OptimalStepError(f"{args.output}: this is a folder; name the file of the pack in it")
+    if args.output.suffix != ".zip":
+        raise OptimalStepError(f"{args.output}: the name of a pack ends in .zip; give -o {args.output}.zip")
+    _listed(index, name, args.output.name)
     load_kernels_directly()
     weights, said = None, "32 bits"
     if dev is None:
         said += "; give --dev FILE to try 16"
     elif isinstance(load(model), FrozenModel):  # a linear model has no such weights
         weights, said = _fewest_bits(model, dev)
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(given.output) as temporary:
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(args.output) as temporary:
         _write(model, temporary, weights, parts)
-    entry = {"file": given.output.name, "sha256": sha256_of(given.output), "bytes": given.output.stat().st_size}
+    entry = {"file": args.output.name, "sha256": sha256_of(args.output), "bytes": args.output.stat().st_size}
     with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
-        write_json(index, dict(sorted((_listed(index, name, given.output.name) | {name: entry}).items())))
-    print(f"{given.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {said}; listed as {name} in {index}", file=sys.stderr)
+        write_json(index, dict(sorted((_listed(index, name, args.output.name) | {name: entry}).items())))
+    print(f"{args.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {said}; listed as {name} in {index}", file=sys.stderr)
     if not has_tokenizer(model) and not tags_read(read_json(model, VOCABULARIES)["attributes"]):
         told = "it holds no tokenizer, so it parses CoNLL-U but no raw text; train the model with tokenizer=characters for that"
-        print(f"{given.output}: {told}", file=sys.stderr)
+        print(f"{args.output}: {told}", file=sys.stderr)
 
 
 def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
 
 
 def _dev_of(model: Path) -> Path | None:
-    """The dev part of the run that the model's folder is in, if it is one file that is still there."""
+    """Return the dev part of the run that the model's folder is in, if it is one file that is still there."""
     noted = model.parent / ".hydra" / "config.yaml"
     if model.name != MODEL or not noted.is_file():
         return None
@@ -148,8 +148,8 @@ def _parsed(folder: Path, file: Path) -> bytes:
     model, written = load(folder), io.BytesIO()
     # Leave out the sentences that training left out.
     options = ParseOptions(on_error=OnError.SKIP, allow_missing_columns=True, tags=predicted_tags(model))
-    with open_input(file) as read:
-        parse_file(Predictor(model, options), read, written, str(file))
+    with open_input(file) as stream:
+        parse_file(Predictor(model, options), stream, written, str(file))
     return written.getvalue()
 
 

@@ -80,7 +80,7 @@ _LATTICE = b"0\t1\ta\ta\tX\t_\t_\t_\t_\n1\t2\tb\tb\tX\t_\t_\t_\t_\n\n"
 @short_switch_interval()
 @rare_collections()
 def main() -> int:
-    """Parses as the command line says, prints the speed to standard error, and returns the exit status."""
+    """Parse as the command line says, print the speed to standard error, and return the exit status."""
     arguments = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
@@ -92,29 +92,26 @@ def main() -> int:
         action="store_true",
         help="parse nothing; only compile the kernels that this command, the library and serve need with the model",
     )
-    given = arguments.parse_intermixed_args()  # options may stand before INPUT
-    options = options_of(given, "parse", is_named_lattices(given.input), ending_of(given.output) in _JSON)
-    check_output(given.output, given.input, *(getattr(given, name, None) for name in ("lexicon", "tokenizer", "abbreviations")))
+    args = arguments.parse_intermixed_args()  # options may stand before INPUT
+    options = options_of(args, "parse", is_named_lattices(args.input), ending_of(args.output) in _JSON)
+    check_output(args.output, args.input, *(getattr(args, name, None) for name in ("lexicon", "tokenizer", "abbreviations")))
     load_kernels_directly()
-    progress = ParsingProgress(given.output)
+    progress = ParsingProgress(args.output)
     try:
-        model = load_model(given.model, options)
-        if given.warm_up:
-            _warm_up(model, options, given.model)
+        model = load_model(args.model, options)
+        if args.warm_up:
+            _warm_up(model, options, args.model)
             return 0
-        return _parse(model, options, given, progress)
+        return _parse(model, options, args, progress)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; {progress.written()}")
         raise
 
 
 class ParsingProgress:
-    """Counts what is written; on a terminal, shows how fast, and of a file how long the rest will take.
+    """A count of the words written; a terminal also shows the speed, and for a file the time that is left.
 
     Standard error shows it, if that is a terminal and standard output does not write there. Short work shows nothing.
-
-    Args:
-        output: where the trees are written.
     """
 
     def __init__(self, output: str) -> None:
@@ -125,7 +122,7 @@ class ParsingProgress:
 
     @contextmanager
     def shown(self, source: BinaryIO, name: str) -> Iterator[ParsingProgress]:
-        """Show it within the ``with`` block; ``source``: the stream of open_input() that is read, ``name``: its name."""
+        """Show the count within the ``with`` block; ``source``: the stream of open_input() that is read, ``name``: its name."""
         is_typed = name == STANDARD_STREAM and is_terminal(sys.stdin)
         if not is_terminal(sys.stderr) or is_typed or (self._output == STANDARD_STREAM and is_terminal(sys.stdout)):
             yield self
@@ -147,15 +144,15 @@ class ParsingProgress:
         self._bar.update(parsed.words - self._bar.n)
 
     def written(self) -> str:
-        """Return a line about what is in the output if the work ends now."""
+        """Return a line about the output if the work ends now."""
         if self._parsed is None or not self._parsed.sentences or not is_written_straight(self._output):
             return "nothing was written"
         n = self._parsed.sentences
         return f"{counted(n, 'sentence')} {'was' if n == 1 else 'were'} written"
 
 
-def _parse(model: ParserModel, options: ParseOptions, given: argparse.Namespace, progress: ParsingProgress) -> int:
-    """Parses the input, and returns the exit status."""
+def _parse(model: ParserModel, options: ParseOptions, args: argparse.Namespace, progress: ParsingProgress) -> int:
+    """Parse the input, and return the exit status."""
     if options.lattice:
         from parser.decoding.lattice.parser import parse_lattice_file  # compiled loops that other input does not need
 
@@ -163,16 +160,16 @@ def _parse(model: ParserModel, options: ParseOptions, given: argparse.Namespace,
         pipeline = None
     else:
         work = partial(parse_file, Predictor(model, options))
-        pipeline = TextPipeline.of_options(given.model, options) if options.text else None
+        pipeline = TextPipeline.of_options(args.model, options) if options.text else None
     start = time_without_compiling()
-    with open_binary_output(given.output) as target, open_input(given.input) as read, progress.shown(read, given.input):
-        source = conllu_source(pipeline, read, given.input, options, _warn)
-        parsed = work(source, target, given.input, threads=given.threads, report=_warn, progress=progress)
-    return _told(parsed, given.input, time_without_compiling() - start)
+    with open_binary_output(args.output) as target, open_input(args.input) as stream, progress.shown(stream, args.input):
+        source = conllu_source(pipeline, stream, args.input, options, _warn)
+        parsed = work(source, target, args.input, threads=args.threads, report=_warn, progress=progress)
+    return _told(parsed, args.input, time_without_compiling() - start)
 
 
 def _warm_up(model: ParserModel, options: ParseOptions, folder: Path) -> None:
-    """Compiles what this command, the library and ``serve`` need with the model, or loads it if it is compiled."""
+    """Compile the kernels that this command, the library and ``serve`` need with the model, or load compiled ones."""
     from parser.library.parser import Parser
     from parser.serving import page
     from parser.serving.service import Service
@@ -204,7 +201,7 @@ def _warn(error: ConlluError | str) -> None:
 
 
 def _told(parsed: FileCounts, name: str, seconds: float) -> int:
-    """Prints what was parsed, and how fast; returns the exit status."""
+    """Print how much was parsed, and how fast; return the exit status."""
     rate = f"{parsed.words / seconds:,.0f} words per second"
     for warning in parsed.warnings():
         print(f"warning: {describe_file(name)}: {warning}", file=sys.stderr)

@@ -25,7 +25,7 @@ from parser.text.shards import Refusals, claim, has_changed, shards_of, to_parse
 
 
 def main() -> int:
-    """Parses as the command line says, and returns the exit status."""
+    """Parse as the command line says, and return the exit status."""
     arguments = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
@@ -40,30 +40,30 @@ def main() -> int:
         help="where the processes run: on this machine (default), or in a Ray cluster (RAY_ADDRESS) with the same paths",
     )
     add_options(arguments, "parse_many")
-    given = arguments.parse_intermixed_args()
-    options = options_of(given, "parse_many")
+    args = arguments.parse_intermixed_args()
+    options = options_of(args, "parse_many")
 
     from parser.model.packs import find_named
     from parser.text.worker import ShardParser
 
-    if given.engine == "ray":
+    if args.engine == "ray":
         from parser.text.ray_engine import parse_shards
     else:
         from parser.text.local_engine import parse_shards
 
-    folder = find_named(given.model)
+    folder = find_named(args.model)
     checked = ShardParser(folder, options)  # refuses bad options before processes begin
-    shards = shards_of(given.input, given.output, options.text)
-    claim(given.output, folder, options, checked.tokenizer_path, shards)
+    shards = shards_of(args.input, args.output, options.text)
+    claim(args.output, folder, options, checked.tokenizer_path, shards)
     left = to_parse(shards)
     if left:
         checked.warm_up()  # once, for all processes on this machine; other machines of a cluster compile for themselves
     changed, there = sum(map(has_changed, left)), len(shards) - len(left)
-    refusals = Refusals(given.output)
+    refusals = Refusals(args.output)
     failed = words = 0
     bar = tqdm(total=len(shards), initial=there, unit="file", disable=None)
     try:
-        with bar, closing(parse_shards(folder, left, options, given.workers)) as outcomes:
+        with bar, closing(parse_shards(folder, left, options, args.workers)) as outcomes:
             for outcome in outcomes:
                 for warning in outcome.warnings:
                     bar.write(f"warning: {warning}", file=sys.stderr)

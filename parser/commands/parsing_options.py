@@ -1,4 +1,4 @@
-"""What the parsing commands share: their options, bytecode for a fast start, and what Python's threads and collector do."""
+"""Options of the parsing commands, bytecode for a fast start, and settings of Python's threads and garbage collector."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLLECT_AFTER = (20_000, 20, 100)
 
 
 def add_options(parser: ArgumentParser, command: str) -> None:
-    """Adds the command's flags of ParseOptions; only flags that are given become attributes of the parsed arguments."""
+    """Add the command's flags of ParseOptions; only flags that are given become attributes of the parsed arguments."""
     for name, (kind, flag) in flags().items():
         if command not in flag.commands:
             continue
@@ -41,34 +41,34 @@ def add_options(parser: ArgumentParser, command: str) -> None:
             parser.add_argument(_flag(name), type=reads, metavar=flag.metavar, default=SUPPRESS, help=flag.help)
 
 
-def options_of(given: Namespace, command: str, named_lattices: bool = False, named_json: bool = False) -> ParseOptions:
+def options_of(args: Namespace, command: str, named_lattices: bool = False, named_json: bool = False) -> ParseOptions:
     """Return the options that add_options() has read.
 
     Args:
-        given: what argparse has read.
-        command: whose options they are.
+        args: as argparse has read them.
+        command: the name of the command.
         named_lattices: whether the input has a file name of lattices.
         named_json: whether the output has a file name of JSON.
 
     Raises:
         OptimalStepError: an option is not for this input, or two options exclude one another.
     """
-    known = {name: flag for name, (_, flag) in flags().items() if command in flag.commands}
-    values = {name: value for name, value in vars(given).items() if name in known}
+    command_flags = {name: flag for name, (_, flag) in flags().items() if command in flag.commands}
+    values = {name: value for name, value in vars(args).items() if name in command_flags}
     if named_lattices:
         values["lattice"] = True
     if named_json:
         values.setdefault("format", OutputFormat.JSON)
     kind = ParseOptions(text=values.get("text", False), lattice=values.get("lattice", False)).input
     for name, value in values.items():
-        if kind not in known[name].input:
+        if kind not in command_flags[name].input:
             shown = _flag(name) if value is True else f"{_flag(name)} {value}"
-            is_for_text = kind is Input.CONLLU and Input.TEXT in known[name].input
+            is_for_text = kind is Input.CONLLU and Input.TEXT in command_flags[name].input
             raise OptimalStepError(f"{shown} is not supported with {kind}; {'add --text' if is_for_text else 'leave it out'}")
-    if "tags" in known and values.get("tags") is TagUse.KEEP and kind is Input.TEXT:
+    if "tags" in command_flags and values.get("tags") is TagUse.KEEP and kind is Input.TEXT:
         raise OptimalStepError("--tags keep: text has no tags to keep, and all predicted tags are written; leave it out")
     options = ParseOptions(**values)
-    if "tags" in known and options.lexicon is not None and kind is Input.CONLLU and options.tags is TagUse.KEEP:
+    if "tags" in command_flags and options.lexicon is not None and kind is Input.CONLLU and options.tags is TagUse.KEEP:
         raise OptimalStepError(
             f"--lexicon {options.lexicon} has no use, as no lemmas are written; add --tags=fill, or leave it out"
         )
@@ -80,14 +80,14 @@ def _flag(name: str) -> str:
 
 
 def write_bytecode() -> None:
-    """Compiles all sources to bytecode and keeps it, even if PYTHONDONTWRITEBYTECODE is set."""
+    """Compile all sources to bytecode and keep it, even if PYTHONDONTWRITEBYTECODE is set."""
     for package in _PACKAGES:
         compile_dir(package, quiet=2)
 
 
 @contextmanager
 def short_switch_interval() -> Iterator[None]:
-    """Sets a short switch interval within the ``with`` block, for the whole process.
+    """Set a short switch interval within the ``with`` block, for the whole process.
 
     A thread that returns from compiled code waits for a thread that runs Python code, which numbers the new words of a chunk;
     in the default interval it could parse hundreds of words.
@@ -102,7 +102,7 @@ def short_switch_interval() -> Iterator[None]:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Lets Python search for cycles of garbage more seldom within the ``with`` block, for the whole process."""
+    """Let Python search for cycles of garbage more seldom within the ``with`` block, for the whole process."""
     before = gc.get_threshold()
     gc.set_threshold(*_COLLECT_AFTER)
     try:

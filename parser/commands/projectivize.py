@@ -28,7 +28,7 @@ LIFTING = "lifting"  # the baseline: Nivre and Nilsson 2005
 
 @dataclass
 class Summary:
-    """Counts of what was read and kept."""
+    """Counts of sentences, of non-projective ones, of words, and of the heads kept."""
 
     sentences: int = 0
     nonprojective: int = 0
@@ -62,7 +62,7 @@ def count_row(sentence: RawSentence, summary: Summary) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Writes what the command line asks for, and a summary to standard error."""
+    """Write the trees or the table, and a summary to standard error."""
     sys.set_int_max_str_digits(0)  # a count may have thousands of digits
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", metavar="INPUT")

@@ -18,20 +18,20 @@ from parser.conllu.files import open_output
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Writes the page."""
+    """Write the page."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN")
     parser.add_argument("other", type=Path, nargs="?", metavar="RUN2", help="a run to compare with")
     parser.add_argument("--part", choices=("dev", "test"), help="part of the first run's treebank (default: test, else dev)")
     parser.add_argument("--gold", type=Path, metavar="FILE", help="a file of gold trees, instead of a part of the treebank")
     parser.add_argument("-o", "--output", default="report.html", help="default: %(default)s")
-    given = parser.parse_intermixed_args(arguments)
+    args = parser.parse_intermixed_args(arguments)
 
     from parser.reports.run_report import gold_file, report  # loads torch
 
-    gold = given.gold or gold_file(given.run, given.part)
-    check_output(given.output, gold)
-    made = report([path for path in (given.run, given.other) if path is not None], gold)
-    with open_output(given.output) as target:
-        target.write(made)
-    print(f"written: {given.output}", file=sys.stderr)
+    gold = args.gold or gold_file(args.run, args.part)
+    check_output(args.output, gold)
+    page = report([path for path in (args.run, args.other) if path is not None], gold)
+    with open_output(args.output) as target:
+        target.write(page)
+    print(f"written: {args.output}", file=sys.stderr)

@@ -33,7 +33,7 @@ _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serves until it is told to stop."""
+    """Serve until a signal ends the process."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     parser.add_argument("--uds", "--unix-socket", type=Path, metavar="FILE", help="listen on this Unix socket, on no port")
@@ -59,8 +59,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="largest request (default: %(default)s)")
     parser.add_argument("--max-seconds", type=positive, default=30, help="longest request (default: %(default)s)")
     parser.add_argument("--max-requests", type=positive, default=200, help="most requests at a time (default: %(default)s)")
-    given = parser.parse_args(arguments)
-    if given.uds is not None and (given.host, given.port) != (parser.get_default("host"), parser.get_default("port")):
+    args = parser.parse_args(arguments)
+    if args.uds is not None and (args.host, args.port) != (parser.get_default("host"), parser.get_default("port")):
         parser.error("--uds excludes --host and --port; leave them out")
     try:
         import uvicorn
@@ -73,20 +73,20 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 
-    options = options_of(given, "serve")
+    options = options_of(args, "serve")
     load_kernels_directly()
-    model, name = load_model(given.model, options), given.name or name_of(given.model)
-    place = find_named(given.model) / EXAMPLE
+    model, name = load_model(args.model, options), args.name or name_of(args.model)
+    place = find_named(args.model) / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
-    pipeline, without = _pipeline(given)
+    pipeline, without = _pipeline(args)
     service = Service(model, name, options, pipeline, example, without)
     warm_up(service)
-    limits = Limits(given.max_bytes, given.max_seconds, given.max_requests)
-    app, protocol = create_app(service, limits, given.root_path), closing(AutoHTTPProtocol, limits)
-    opened = _listening_port(given.host, given.port) if given.uds is None else _listening_file(given.uds)
+    limits = Limits(args.max_bytes, args.max_seconds, args.max_requests)
+    app, protocol = create_app(service, limits, args.root_path), closing(AutoHTTPProtocol, limits)
+    opened = _listening_port(args.host, args.port) if args.uds is None else _listening_file(args.uds)
     with opened as (listening, address):
-        if given.uds is None and given.host not in _OF_THIS_MACHINE:
+        if args.uds is None and args.host not in _OF_THIS_MACHINE:
             print("warning: anyone who can reach this machine can use the parser", file=sys.stderr)
         print(f"{service.name} at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
         logging.basicConfig(format="%(asctime)s %(message)s")  # on standard error
@@ -97,16 +97,16 @@ def main(arguments: list[str] | None = None) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _root_path(given: str) -> str:
+def _root_path(path: str) -> str:
     """Return the path with a slash at its beginning and none at its end."""
-    if not re.fullmatch(r"[/\w.~-]*", given) or "//" in given:
-        raise argparse.ArgumentTypeError(f"{given} is not the path of an address; give only the path, such as /parser")
-    return f"/{given.strip('/')}".rstrip("/")
+    if not re.fullmatch(r"[/\w.~-]*", path) or "//" in path:
+        raise argparse.ArgumentTypeError(f"{path} is not the path of an address; give only the path, such as /parser")
+    return f"/{path.strip('/')}".rstrip("/")
 
 
 @contextmanager
 def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]:
-    """Yields a listening socket and its address."""
+    """Yield a listening socket and its address."""
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError, UnicodeError) as error:  # UnicodeError: of a name that no host can have
@@ -117,7 +117,7 @@ def _listening_port(host: str, port: int) -> Iterator[tuple[socket.socket, str]]
 
 @contextmanager
 def _listening_file(path: Path) -> Iterator[tuple[socket.socket, str]]:
-    """Yields a listening Unix socket and its file; replaces the file that an ended server has left."""
+    """Yield a listening Unix socket and its file; replace the file that an ended server has left."""
     if not hasattr(socket, "AF_UNIX"):
         raise OptimalStepError(f"--uds {path}: this system has no Unix sockets; give --port instead")
     with socket.socket(socket.AF_UNIX) as client, socket.socket(socket.AF_UNIX) as listening:
@@ -141,16 +141,16 @@ def name_of(folder: Path) -> str:
     return run.parent.name if _DATE.match(run.name) else run.name
 
 
-def _pipeline(given: argparse.Namespace) -> tuple[TextPipeline | None, str]:
-    """Return the pipeline of the model's tokenizer, or of the one that is named; without one, also what is said of text."""
-    folder = named_folder(given.model)
+def _pipeline(args: argparse.Namespace) -> tuple[TextPipeline | None, str]:
+    """Return the pipeline of the model's tokenizer, or of the one named; without one, the reason that text is refused."""
+    folder = named_folder(args.model)
     folders = (folder, folder / MODEL)
-    if given.tokenizer is not None or any(map(has_tokenizer, folders)):
-        own = None if given.abbreviations is None else read_abbreviations(given.abbreviations)
-        return TextPipeline.of_model(given.model, given.tokenizer, abbreviations=own), ""
-    if given.abbreviations is not None:
-        raise OptimalStepError(f"--abbreviations {given.abbreviations} is for text: {folder}: {missing_tokenizer(folder)}")
-    if not any((one / UDPIPE_TOKENIZER).is_file() for one in folders):
+    if args.tokenizer is not None or any(map(has_tokenizer, folders)):
+        abbreviations = None if args.abbreviations is None else read_abbreviations(args.abbreviations)
+        return TextPipeline.of_model(args.model, args.tokenizer, abbreviations=abbreviations), ""
+    if args.abbreviations is not None:
+        raise OptimalStepError(f"--abbreviations {args.abbreviations} is for text: {folder}: {missing_tokenizer(folder)}")
+    if not any((candidate / UDPIPE_TOKENIZER).is_file() for candidate in folders):
         return None, "has no tokenizer"
     print(f"warning: {folder}: only words are parsed: {missing_tokenizer(folder)}", file=sys.stderr)
     return None, "has a tokenizer of UDPipe 1, which is no longer read"

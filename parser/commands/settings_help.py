@@ -1,4 +1,4 @@
-"""Explains the settings with the comments of configs/: in optimal-step train --help and in the tables of the documentation."""
+"""Explanations of settings from the comments of configs/, for optimal-step train --help and tables of the documentation."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _ABSENT = "???"
 
 def explained(path: Path) -> dict[str, tuple[str, str]]:
     """Return the value and the comment of each key of a settings file; a comment may continue on further lines."""
-    found: dict[str, tuple[str, str]] = {}
+    explanations: dict[str, tuple[str, str]] = {}
     parents: list[tuple[int, str]] = []
     package = f"{path.parent.name}." if path.parent.name in ("beam", "treebank") else ""
     last = ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if re.match(r" {20,}#", line) and last:
-            value, comment = found[last]
-            found[last] = value, f"{comment} {line.strip().lstrip('# ')}"
+            value, comment = explanations[last]
+            explanations[last] = value, f"{comment} {line.strip().lstrip('# ')}"
             continue
         match = _LINE.fullmatch(line)
         if match is None or line.startswith("#"):
@@ -51,9 +51,9 @@ def explained(path: Path) -> dict[str, tuple[str, str]]:
         if not value:
             parents.append((indent, name))
         last = package + ".".join([*way, name])
-        if last not in found or (comment and not found[last][1]):
-            found[last] = value, comment
-    return found
+        if last not in explanations or (comment and not explanations[last][1]):
+            explanations[last] = value, comment
+    return explanations
 
 
 def schema_keys() -> list[str]:
@@ -62,21 +62,21 @@ def schema_keys() -> list[str]:
 
 
 def groups() -> Iterator[tuple[str, str, str]]:
-    """Yields each group's name, its default choice, and its comment."""
+    """Yield each group's name, its default choice, and its comment."""
     entries = explained(CONFIGS / "train.yaml")
     return ((group, *entries[group]) for group in CHOICES)
 
 
 def sections() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """Yields the title of each section and its settings: key, value in its file, and comment."""
-    known = schema_keys()
+    """Yield the title of each section and its settings: key, value in its file, and comment."""
+    every_key = schema_keys()
     done = set(CHOICES)
     for title, files in SECTIONS.items():
         rows = []
         for file in files:
             entries = explained(CONFIGS / file)
-            rows += [(key, *entries[key]) for key in known if key in entries and key not in done]
-            done |= {key for key in known if key in entries}
+            rows += [(key, *entries[key]) for key in every_key if key in entries and key not in done]
+            done |= {key for key in every_key if key in entries}
         yield title, rows
 
 
@@ -100,7 +100,7 @@ def settings_help(overrides: Sequence[str]) -> str:
     for title, rows in sections():
         lines += ["", title]
         for key, in_file, comment in rows:
-            value = in_file if (found := _value(run, key)) is None else found
+            value = in_file if (run_value := _value(run, key)) is None else run_value
             lines += _entry(f"{key}={value}" if value else f"{key}.NAME=VALUE", comment)
     lines += ["", f"{len(schema_keys())} settings"]
     return "\n".join(lines)
@@ -116,10 +116,10 @@ def _value(run: Any, key: str) -> str | None:
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _entry(given: str, comment: str) -> list[str]:
-    """Return the lines of a setting: its wrapped comment stands beside it, or below a long setting."""
+def _entry(setting: str, comment: str) -> list[str]:
+    """Return the lines of a setting: its comment, wrapped, is beside it, or below a long setting."""
     margin = " " * _MARGIN
     wrapped = textwrap.wrap(comment, _WIDTH, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False) or [""]
-    if len(given) + 4 > _MARGIN:
-        return [f"  {given}", *filter(None, wrapped)]
-    return [f"{f'  {given}':{_MARGIN}}{wrapped[0].lstrip()}".rstrip(), *wrapped[1:]]
+    if len(setting) + 4 > _MARGIN:
+        return [f"  {setting}", *filter(None, wrapped)]
+    return [f"{f'  {setting}':{_MARGIN}}{wrapped[0].lstrip()}".rstrip(), *wrapped[1:]]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Writes the steps."""
+    """Write the steps."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
@@ -42,52 +42,52 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--oracle", help="default: the first oracle of the system")
     parser.add_argument("--strategy", help="strategy of the oracle: which computations count")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
-    given = parser.parse_args(arguments)
-    if given.degree is not None and given.model is None and given.system != "attardi":
+    args = parser.parse_args(arguments)
+    if args.degree is not None and args.model is None and args.system != "attardi":
         parser.error("--degree is only for --system attardi; leave it out, or choose that system")
-    if given.model is not None and (given.system or given.degree):
+    if args.model is not None and (args.system or args.degree):
         parser.error("with --model, the model sets --system and --degree; leave them out")
 
     from parser.decoding.files.file_parsing import RawColumns  # compiled loops that --help does not need
     from parser.model.model import FrozenModel
     from parser.reports.trace import GoldTree, gold_trace, model_trace
 
-    check_output(given.output, given.file)
-    sentence = _sentence(given.file, given.sentence)
+    check_output(args.output, args.file)
+    sentence = _sentence(args.file, args.sentence)
     tagged = any(head != "_" for head in sentence.column(HEAD))
     gold = GoldTree(sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)) if tagged else None
-    if given.model is not None:
-        model = FrozenModel.load(given.model)
+    if args.model is not None:
+        model = FrozenModel.load(args.model)
         if not is_greedy(model.beam):
             print("warning: these are the steps of greedy parsing, but this model parses with a beam", file=sys.stderr)
-        oracle = _oracle(given, model.system.name, model.system.options)
+        oracle = _oracle(args, model.system.name, model.system.options)
         _check_projective(oracle, gold, sentence)
-        found = model_trace(model, RawColumns(sentence), len(sentence), oracle, gold)
+        trace = model_trace(model, RawColumns(sentence), len(sentence), oracle, gold)
     elif gold is not None:
         relations = sorted({*gold.deprels, "root", "dep"})
-        options = {} if given.degree is None else {"degree": given.degree}
-        system = transitions.create(given.system or "arc_standard", len(relations), relations.index("root"), **options)
-        oracle = _oracle(given, system.name, system.options)
+        options = {} if args.degree is None else {"degree": args.degree}
+        system = transitions.create(args.system or "arc_standard", len(relations), relations.index("root"), **options)
+        oracle = _oracle(args, system.name, system.options)
         _check_projective(oracle, gold, sentence)
-        found = gold_trace(gold, relations, system, oracle)
+        trace = gold_trace(gold, relations, system, oracle)
     else:
         raise OptimalStepError(
             f"{sentence.place()}: no word has a HEAD, so there is no gold computation; give --model MODEL_DIR"
         )
     forms, tags = sentence.column(FORM), sentence.column(UPOS)
-    tree = drawn(found, forms, tags, gold)
-    with open_output(given.output) as target:
-        if given.output.endswith(".html"):
-            target.write(page(f"{given.file}, sentence {sentence.number}", as_html(found, tree), SCRIPT))
+    tree = drawn(trace, forms, tags, gold)
+    with open_output(args.output) as target:
+        if args.output.endswith(".html"):
+            target.write(page(f"{args.file}, sentence {sentence.number}", as_html(trace, tree), SCRIPT))
         else:
-            target.write(as_text(found, forms))
+            target.write(as_text(trace, forms))
 
 
-def _oracle(given: argparse.Namespace, system: str, options: dict[str, int]) -> oracles.Oracle:
-    known = transitions.system_class(system).oracles
-    if given.oracle is not None and given.oracle not in known:
-        raise OptimalStepError(f"--oracle {given.oracle} is not for system {system}; known: {', '.join(known)}")
-    return oracles.create(given.oracle or known[0], given.strategy, **options)
+def _oracle(args: argparse.Namespace, system: str, options: dict[str, int]) -> oracles.Oracle:
+    names = transitions.system_class(system).oracles
+    if args.oracle is not None and args.oracle not in names:
+        raise OptimalStepError(f"--oracle {args.oracle} is not for system {system}; known: {', '.join(names)}")
+    return oracles.create(args.oracle or names[0], args.strategy, **options)
 
 
 def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: RawSentence) -> None:

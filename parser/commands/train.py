@@ -61,7 +61,7 @@ register()
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def _job(settings: Settings) -> float | None:
-    """Trains into hydra's run folder and prints the final metrics; returns dev LAS, which a sweeper can search with."""
+    """Train into hydra's run folder and print the final metrics; return dev LAS, which a sweeper can search with."""
     try:
         return run(settings)
     except JobError:
@@ -71,7 +71,7 @@ def _job(settings: Settings) -> float | None:
 
 
 def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
-    """Trains within a job of hydra; ``observers`` hear of the run.
+    """Train within a job of hydra; ``observers`` hear of the run.
 
     Raises:
         JobError: an error in a sweep, which goes on with its next job; a single run exits with the message of bad input.
@@ -89,8 +89,8 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
             command_line.fail(error)
 
     for handler in logging.getLogger().handlers:  # hydra makes them anew for each job
-        made = handler.formatter or logging.Formatter()
-        handler.setFormatter(logging.Formatter(f"[job {int(job.job.num)}]{made._fmt}"))
+        formatter = handler.formatter or logging.Formatter()
+        handler.setFormatter(logging.Formatter(f"[job {int(job.job.num)}]{formatter._fmt}"))
     begun, number = time.perf_counter(), int(job.job.num)
     try:
         metrics = _train(settings, given, folder, observers)
@@ -105,7 +105,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 
 
 def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
-    """Removes the folders that hydra has made for a run or a sweep that never began; older folders stay.
+    """Remove the folders that hydra has made for a run or a sweep that never began; older folders stay.
 
     ``not_ours``: names of files that may be removed with a folder.
     """
@@ -133,7 +133,7 @@ def _is_held(lock: Path) -> bool:
 
 
 def _given(job: HydraConf) -> Given:
-    """Return what was given by hand for a job."""
+    """Return the settings given by hand for a job."""
     return Given(unresolved(job.overrides, "task"))
 
 
@@ -141,7 +141,7 @@ def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[O
     job = HydraConfig.get()
     place = Path(unresolved(job.runtime, "cwd"))
     settings = started(settings, given, place)
-    planned = [replace(one, swept=tuple(swept(job))) for one in plans(settings, given, place)]
+    planned = [replace(plan, swept=tuple(swept(job))) for plan in plans(settings, given, place)]
     planned[0].files.check()
     if JobFolders.is_dry:
         print(_outline(planned[-1], folder))
@@ -156,12 +156,12 @@ def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[O
             raise OptimalStepError(f"{folder} holds a run without folds; choose another hydra.run.dir")
     runs = []
     for number, plan in enumerate(planned, 1):
-        own, how, fold = folder, [*given.words], None
+        run_folder, how, fold = folder, [*given.words], None
         if several:
             log.info("fold %d of %d", number, len(planned))
-            own, how, fold = folder / f"fold-{number}", [*how, f"treebank.fold={number}"], number
+            run_folder, how, fold = folder / f"fold-{number}", [*how, f"treebank.fold={number}"], number
         files = _HydraFiles(job, completed(settings, given, place, fold))
-        runs.append(_train_one(plan, own, [files, *observers], how))
+        runs.append(_train_one(plan, run_folder, [files, *observers], how))
 
     from parser.training.folds import pool_folds
     from parser.training.observers.console import final_table
@@ -182,11 +182,12 @@ def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[O
     return metrics
 
 
-def _outline(made: Plan, folder: Path) -> str:
-    """Return what a run into the folder would read and do, a line for each part."""
-    models = {key: find_model(Path(model)) for key, model in made.files.models.items()}
-    passes = {one.name: f"{one.epochs} epochs, {one.trees} trees" for one in made.passes if not getattr(one, "given", False)}
-    parts = {**made.labels, **made.files.named, "held out": made.files.train.held_out, **models, **passes, "folder": folder}
+def _outline(plan: Plan, folder: Path) -> str:
+    """Return the outline of a run into the folder: files, models and passes, a line for each."""
+    models = {key: find_model(Path(model)) for key, model in plan.files.models.items()}
+    trained = [pass_plan for pass_plan in plan.passes if not getattr(pass_plan, "given", False)]
+    passes = {pass_plan.name: f"{pass_plan.epochs} epochs, {pass_plan.trees} trees" for pass_plan in trained}
+    parts = {**plan.labels, **plan.files.named, "held out": plan.files.train.held_out, **models, **passes, "folder": folder}
     return "\n".join(f"{name:<24}{value}" for name, value in parts.items() if value not in (None, (0.0, 0.0)))
 
 
@@ -194,20 +195,20 @@ def _first_commands(folder: Path) -> str:
     from parser.decoding.files.missing_columns import tags_read
 
     reads_text = has_tokenizer(folder / MODEL) and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])
-    read = "text.txt --text" if reads_text else "input.conllu"
-    parse = f"{shell_command(['optimal-step', 'parse', str(folder)])} {read} -o trees.conllu"
+    input_options = "text.txt --text" if reads_text else "input.conllu"
+    parse = f"{shell_command(['optimal-step', 'parse', str(folder)])} {input_options} -o trees.conllu"
     return f"to parse, and to look at the trees:\n  {parse}\n  optimal-step draw trees.conllu"
 
 
-def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], given: Sequence[str]) -> dict[str, Any]:
-    """Trains into a folder, and returns the metrics; ``given``: the overrides of the plan."""
+def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], overrides: Sequence[str]) -> dict[str, Any]:
+    """Train into a folder, and return the metrics; ``overrides``: those of the plan."""
     try:
         with background_vectors(plan.vector_request) as vectors:
             # These import torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.model_card import ModelCard
             from parser.training.run import train
 
-            card = ModelCard(shell_command(["optimal-step", "train", *given]))
+            card = ModelCard(shell_command(["optimal-step", "train", *overrides]))
             return train(plan, folder, [card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         job = HydraConfig.get()
@@ -219,13 +220,13 @@ def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], given: S
 
 
 class _HydraFiles(Observer):
-    """Writes .hydra/ as hydra would, but only once the run has locked its folder."""
+    """A writer of .hydra/, which writes as hydra would, but only once the run has locked its folder."""
 
     def __init__(self, job: HydraConf, settings: Settings) -> None:
         self._job, self._settings = job, settings
 
     def on_start(self, start: RunStart) -> None:
-        """Writes the files."""
+        """Write the files."""
         folder = start.folder / ".hydra"
         folder.mkdir(exist_ok=True)
         parts = {"config": self._settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
@@ -234,10 +235,10 @@ class _HydraFiles(Observer):
 
 
 class _Interruptible(Observer):
-    """Ends a run at its next update if SIGTERM was received."""
+    """An end of the run at its next update if SIGTERM was received."""
 
     def on_update(self, update: Update) -> None:
-        """Raises Terminated."""
+        """Raise Terminated."""
         command_line.raise_again()
 
 
@@ -256,7 +257,9 @@ def _run_name(*, _root_: DictConfig) -> str:
 
 def _safe(text: str) -> str:
     """Return a text as a part of a folder's name: letters and digits of any script, and a few signs."""
-    return re.sub("_+", "_", "".join(one if one in "+.-" or f"a{one}".isidentifier() else "_" for one in text)).strip("._-+")
+    return re.sub(
+        "_+", "_", "".join(character if character in "+.-" or f"a{character}".isidentifier() else "_" for character in text)
+    ).strip("._-+")
 
 
 def swept(hydra: HydraConf) -> dict[str, str]:
@@ -264,12 +267,18 @@ def swept(hydra: HydraConf) -> dict[str, str]:
     if hydra.mode is not RunMode.MULTIRUN:
         return {}
     fixed = {*hydra.job.config.override_dirname.exclude_keys}
-    return {one.name: one.text for one in _given(hydra).settings if one.name not in fixed and not one.is_deleted}
+    return {
+        setting.name: setting.text for setting in _given(hydra).settings if setting.name not in fixed and not setting.is_deleted
+    }
 
 
 def with_fixed(given: Given) -> list[str]:
     """Return the words of a sweep, and for hydra the settings among them that have one value; see swept()."""
-    fixed = [one.name for one in given.settings if not (one.read is None or one.is_sweep or one.name.startswith("hydra"))]
+    fixed = [
+        setting.name
+        for setting in given.settings
+        if not (setting.read is None or setting.is_sweep or setting.name.startswith("hydra"))
+    ]
     words = given.words
     place = next((number for number, word in enumerate(words) if "=" in word and not word.startswith("-")), len(words))
     # Beside the other settings: hydra takes no KEY=VALUE on both sides of an option.
@@ -284,7 +293,7 @@ def _las(metrics: dict[str, Any], part: str) -> float | None:
 
 
 def main() -> None:
-    """Trains as the command line says, or explains the settings."""
+    """Train as the command line says, or explain the settings."""
     if {"-h", "--help"} & set(sys.argv):
         print(settings_help([word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]))
         return

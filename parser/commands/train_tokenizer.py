@@ -19,7 +19,7 @@ from parser.settings.groups import SegmenterName
 
 
 def main() -> None:
-    """Trains the tokenizer that the command line asks for."""
+    """Train the tokenizer of the run that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a model's")
     parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE", help="CoNLL-U to learn from")
@@ -33,14 +33,14 @@ def main() -> None:
     )
     parser.add_argument("--language", metavar="CODE", help="whose known abbreviations count (default: as the files are named)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the training (default: 1)")
-    given = parser.parse_args()
-    if not given.run.is_dir():
+    args = parser.parse_args()
+    if not args.run.is_dir():
         raise OptimalStepError(
-            f"{given.run}: there is no folder of this name; a shipped or fetched model is not changed, so copy its folder first"
+            f"{args.run}: there is no folder of this name; a shipped or fetched model is not changed, so copy its folder first"
         )
-    if given.seed < 0:
-        raise OptimalStepError(f"--seed {given.seed} is negative; give 0 or more")
-    folder = find_model(given.run)
+    if args.seed < 0:
+        raise OptimalStepError(f"--seed {args.seed} is negative; give 0 or more")
+    folder = find_model(args.run)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
 
     import torch
@@ -49,8 +49,8 @@ def main() -> None:
     from parser.training.text import write_splitting
 
     torch.set_num_threads(1)
-    language = given.language or language_of([*map(str, given.train)])
-    write_splitting(given.train, given.dev, folder, given.seed, segmenter=given.segmenter, language=language)
+    language = args.language or language_of([*map(str, args.train)])
+    write_splitting(args.train, args.dev, folder, args.seed, segmenter=args.segmenter, language=language)
     (folder / UDPIPE_TOKENIZER).unlink(missing_ok=True)
     print(f"{folder / TOKENIZER}: written")
     if tags := tags_read(read_json(folder, VOCABULARIES)["attributes"]):

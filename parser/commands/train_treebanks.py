@@ -26,41 +26,45 @@ _PARTS = ("train", "dev", "test")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Trains the parsers one after the other; returns 1 if a training failed, else 0."""
+    """Train the parsers one after the other; return 1 if a training failed, else 0."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings of train, such as recipe=accurate")
     together = "folders of treebanks that one more model is trained on; may be given several times"
     parser.add_argument("--together", action="append", default=[], metavar="NAME,NAME", help=together)
     parser.add_argument("-o", "--output", type=Path, default=Path("runs/treebanks"), help="default: %(default)s")
-    given = parser.parse_intermixed_args(arguments)
-    if bad := [setting for setting in given.settings if "=" not in setting]:
+    args = parser.parse_intermixed_args(arguments)
+    if bad := [setting for setting in args.settings if "=" not in setting]:
         parser.error(f"{bad[0]} is not KEY=VALUE")
-    found = treebanks(given.folder)
-    if not found:
+    treebank_files = treebanks(args.folder)
+    if not treebank_files:
         raise OptimalStepError(
-            f"{given.folder}: no folder in it has a file *-ud-train.conllu; name a folder that holds treebanks"
+            f"{args.folder}: no folder in it has a file *-ud-train.conllu; name a folder that holds treebanks"
         )
-    groups = {name: [name] for name in found} | {"+".join(names): names for names in _groups(given.together, found)}
+    groups = {name: [name] for name in treebank_files} | {
+        "+".join(names): names for names in _groups(args.together, treebank_files)
+    }
     metrics: dict[str, dict[str, Any] | None] = {}
     for name, members in groups.items():
         print(f"{name} ({len(metrics) + 1} of {len(groups)})", file=sys.stderr)
-        metrics[name] = _trained(name, {one: found[one] for one in members}, given.output / name, given.settings)
+        metrics[name] = _trained(
+            name, {member: treebank_files[member] for member in members}, args.output / name, args.settings
+        )
         text = table(metrics)
-        given.output.mkdir(parents=True, exist_ok=True)
-        with replacing(given.output / "table.md") as temporary:
+        args.output.mkdir(parents=True, exist_ok=True)
+        with replacing(args.output / "table.md") as temporary:
             temporary.write_text(text, encoding="utf-8", errors=ESCAPES, newline="\n")
     print(text, end="")
     return int(None in metrics.values())
 
 
-def _groups(together: list[str], found: dict[str, dict[str, Path]]) -> list[list[str]]:
+def _groups(together: list[str], treebank_files: dict[str, dict[str, Path]]) -> list[list[str]]:
     """Return the names of the treebanks of each model of several treebanks."""
     groups = [names.split(",") for names in together]
-    for name in (one for group in groups for one in group):
-        if name not in found:
-            near = did_you_mean(name, found)
-            raise OptimalStepError(f"--together: there is no treebank {name}{near}; there are {', '.join(found)}")
+    for name in (name for group in groups for name in group):
+        if name not in treebank_files:
+            near = did_you_mean(name, treebank_files)
+            raise OptimalStepError(f"--together: there is no treebank {name}{near}; there are {', '.join(treebank_files)}")
         if not re.fullmatch(r"\w[\w-]*", name):
             raise OptimalStepError(f"--together: {name!r} cannot name a treebank; give its folder a name of letters and digits")
     if lone := next((group for group in groups if len({*group}) < max(2, len(group))), None):
@@ -70,41 +74,44 @@ def _groups(together: list[str], found: dict[str, dict[str, Path]]) -> list[list
 
 def treebanks(folder: Path) -> dict[str, dict[str, Path]]:
     """Return the files of each treebank below a folder by part, and the treebanks by folder name, sorted."""
-    found: dict[str, dict[str, Path]] = {}
+    treebank_files: dict[str, dict[str, Path]] = {}
     for train in sorted(folder.glob("*/*-ud-train.conllu")):
-        if train.parent.name in found:
+        if train.parent.name in treebank_files:
             raise OptimalStepError(f"{train.parent} has several files *-ud-train.conllu; put each into its own folder")
         files = {part: train.with_name(train.name.replace("-ud-train.", f"-ud-{part}.")) for part in _PARTS}
-        found[train.parent.name] = {part: path for part, path in files.items() if path.is_file()}
-    return found
+        treebank_files[train.parent.name] = {part: path for part, path in files.items() if path.is_file()}
+    return treebank_files
 
 
 def table(metrics: dict[str, dict[str, Any] | None]) -> str:
     """Return Markdown: a row for each model, and each treebank of a model of several; metrics: None if training failed."""
     lines = ["| treebank | sentences | words | dev LAS / UAS | test LAS / UAS |", "|---|---|---|---|---|"]
-    for name, found in metrics.items():
-        if found is None:
+    for name, run_metrics in metrics.items():
+        if run_metrics is None:
             lines.append(f"| {name} | failed | | | |")
             continue
-        lines.append(f"| {name} | {found['train']['sentences']:,} | {found['train']['words']:,} | {_scores(found, '')} |")
-        told = {**(found["dev"] or {}), **(found["test"] or {})}
+        train = run_metrics["train"]
+        lines.append(f"| {name} | {train['sentences']:,} | {train['words']:,} | {_scores(run_metrics, '')} |")
+        told = {**(run_metrics["dev"] or {}), **(run_metrics["test"] or {})}
         several = [key.removesuffix("/las") for key in told if key.endswith("/las")]
-        lines += [f"| {name}: {treebank} | | | {_scores(found, f'{treebank}/')} |" for treebank in several]
+        lines += [f"| {name}: {treebank} | | | {_scores(run_metrics, f'{treebank}/')} |" for treebank in several]
     return "\n".join(lines) + "\n"
 
 
 def _scores(metrics: dict[str, Any], prefix: str) -> str:
-    found = [metrics[part] or {} for part in ("dev", "test")]
+    part_scores = [metrics[part] or {} for part in ("dev", "test")]
     las, uas = f"{prefix}las", f"{prefix}uas"
-    return " | ".join(f"{scores[las]:.2f} / {scores[uas]:.2f}" if las in scores else "-" for scores in found)
+    return " | ".join(f"{scores[las]:.2f} / {scores[uas]:.2f}" if las in scores else "-" for scores in part_scores)
 
 
 def _trained(name: str, members: dict[str, dict[str, Path]], folder: Path, settings: list[str]) -> dict[str, Any] | None:
-    """Trains in a new process, and returns the metrics; None if it failed, after it has printed why."""
-    parts = [_part(part, {one: files[part] for one, files in members.items() if part in files}, members) for part in _PARTS]
+    """Train in a new process, and return the metrics; None if it failed, after it has printed why."""
+    parts = [
+        _part(part, {treebank: files[part] for treebank, files in members.items() if part in files}, members) for part in _PARTS
+    ]
     held_out = [] if any("dev" in files for files in members.values()) else ["treebank.held_out=0.1"]
-    own = [f"treebank.name={quoted(escaped(name))}", *parts, *held_out]
-    command = [sys.executable, "-P", "-m", "parser.commands", "train", *own, *settings]
+    run_settings = [f"treebank.name={quoted(escaped(name))}", *parts, *held_out]
+    command = [sys.executable, "-P", "-m", "parser.commands", "train", *run_settings, *settings]
     done = subprocess.run([*command, override("hydra.run.dir", folder)], stdout=subprocess.DEVNULL)
     if done.returncode:
         return None

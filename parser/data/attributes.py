@@ -26,7 +26,7 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """What a feature reads of a word: a value of one ``column`` of AttributeColumns, or the ``function`` of this value."""
+    """An attribute of words: a value of one ``column`` of AttributeColumns, or the ``function`` of this value."""
 
     column: str
     function: Callable[[str], str] | None = None
@@ -65,7 +65,7 @@ ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 # The columns that a tagger can predict, and the attribute that has the same values.
 TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
 
-# What a model can predict of a word besides head and relation: by name (also in metrics.json), the number of the column.
+# The columns that a model can predict besides head and relation: by name (also in metrics.json), the number of the column.
 PREDICTED = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 
 

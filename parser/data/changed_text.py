@@ -1,4 +1,4 @@
-"""Treebanks as people also write: in capitals, in lower case, with other quotes, decomposed (NFD), without final marks.
+"""Treebanks rewritten as people write: in capitals, in lower case, with other quotes, decomposed (NFD), without final marks.
 
 A change is a function from the forms of a sentence to as many other forms; all other columns stay. Training learns from changed
 sentences (``parser/training/examples/augmentation.py``); ``scripts/make_models.py`` and ``experiments/robust.py`` measure what
@@ -44,14 +44,14 @@ def typographic(forms: list[str]) -> list[str]:
 
     Double quotes open and close in turn; a single quote is an apostrophe.
     """
-    found, is_open = [], False
+    changed, is_open = [], False
     for form in forms:
-        made = form.replace("'", "\u2019")
-        while '"' in made:
-            made = made.replace('"', "\u201d" if is_open else "\u201c", 1)
+        new_form = form.replace("'", "\u2019")
+        while '"' in new_form:
+            new_form = new_form.replace('"', "\u201d" if is_open else "\u201c", 1)
             is_open = not is_open
-        found.append(made)
-    return found
+        changed.append(new_form)
+    return changed
 
 
 def other_quotes(forms: list[str]) -> list[str]:
@@ -90,7 +90,7 @@ def _with_form(line: str, form: str) -> str:
 
 def is_final_mark(form: str) -> bool:
     """Return whether a form is a mark that ends sentences, such as a period or a question mark."""
-    return form != "" and all(unicodedata.category(one) == "Po" and one not in _NO_MARKS for one in form)
+    return form != "" and all(unicodedata.category(character) == "Po" and character not in _NO_MARKS for character in form)
 
 
 def without_final_mark(sentence: Sentence) -> Sentence | None:

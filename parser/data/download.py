@@ -1,4 +1,4 @@
-"""Downloads a file, whole or not at all, and checks its SHA-256."""
+"""Download of a file, whole or not at all, with a check of its SHA-256."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def download(
 
     Args:
         url: http or https.
-        path: the target.
+        path: the target file.
         sha256: the sum that it must have, hexadecimal; None: any.
         progress: called with the bytes received and their total number, None if the server does not say.
 
@@ -52,8 +52,8 @@ def download(
         try:
             with replacing(path) as temporary:
                 _copy(url, temporary, progress)
-                if sha256 is not None and (found := sha256_of(temporary)) != sha256.lower():
-                    raise DownloadError(f"{url}: its SHA-256 is {found}, but {sha256.lower()} was expected; try again")
+                if sha256 is not None and (digest := sha256_of(temporary)) != sha256.lower():
+                    raise DownloadError(f"{url}: its SHA-256 is {digest}, but {sha256.lower()} was expected; try again")
             return
         except urllib.error.HTTPError as error:
             message = f"{url}: the server says {error.code} {error.reason}; is the address right?"

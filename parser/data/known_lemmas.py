@@ -72,14 +72,12 @@ class KnownLemmas:
     def spelled(self, lemma: str, without: Collection[LemmaOfUpos] = ()) -> str:
         """Return the known spelling of a lemma; the lemma itself if it is known, or unknown in any spelling.
 
-        Args:
-            lemma: the lemma.
-            without: lemmas that count as unknown.
+        ``without``: lemmas that count as unknown.
         """
         if not self._spelled or lemma in self._known:
             return lemma
-        found = self._spelled.get(lemma.translate(self._settled), lemma)
-        return lemma if (found, "") in without else found
+        spelling = self._spelled.get(lemma.translate(self._settled), lemma)
+        return lemma if (spelling, "") in without else spelling
 
     def beginning(self, form: str) -> int:
         """Return the length of the longest beginning that a form shares with a known lemma, in any case and spelling."""
@@ -98,9 +96,9 @@ class KnownLemmas:
             upos: the predicted UPOS of the word, or "".
             without: lemmas that count as unknown.
         """
-        if (known := self._known.get(lemma)) is None or (lemma, "") in without:
+        if (all_upos := self._known.get(lemma)) is None or (lemma, "") in without:
             return 0.0
-        return KNOWN_LEMMA + SAME_UPOS * (upos != "" and upos in known and (lemma, upos) not in without)
+        return KNOWN_LEMMA + SAME_UPOS * (upos != "" and upos in all_upos and (lemma, upos) not in without)
 
 
 def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
@@ -120,14 +118,14 @@ def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
                 around.setdefault((form[:place], form[place:]), set()).add("")
                 around.setdefault((form[:place], form[place + 1 :]), set()).add(form[place : place + 1])
         for characters in around.values():
-            pairs.update(combinations(sorted(one for one in characters if not one.isdigit()), 2))
-    found: dict[str, str] = {}
+            pairs.update(combinations(sorted(character for character in characters if not character.isdigit()), 2))
+    variants: dict[str, str] = {}
     for pair, number in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
         common, rare = sorted(pair, key=lambda character: -times[character])
         if number >= max(_FEWEST, _SHARE * times[rare]):
-            found.setdefault(rare, common)
-    for character, other in found.items():
-        while other in found:
-            other = found[other]
-        found[character] = other
-    return found
+            variants.setdefault(rare, common)
+    for character, other in variants.items():
+        while other in variants:
+            other = variants[other]
+        variants[character] = other
+    return variants

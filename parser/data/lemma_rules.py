@@ -109,20 +109,20 @@ def rules_for(form: str, lemma: str) -> Iterator[LemmaRule]:
             yield LemmaRule(casing, start, lemma[:place], len(cased) - start - length, lemma[place + length :])
 
 
-def _longest_common_substrings(one: str, other: str) -> list[tuple[int, int, int]]:
-    """Return their places in both words and their length; if there is none, an empty one at the beginnings."""
-    if max(len(one), len(other)) > _LONG:
-        different = (place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
-        return [(0, 0, next(different, min(len(one), len(other))))]
-    for length in range(min(len(one), len(other)), 0, -1):
-        found = []
-        for start in range(len(one) - length + 1):
-            place = other.find(one[start : start + length])
+def _longest_common_substrings(first: str, second: str) -> list[tuple[int, int, int]]:
+    """Return the places of each in both words and its length; if there is none, an empty one at the beginnings."""
+    if max(len(first), len(second)) > _LONG:
+        different = (place for place, (mine, its) in enumerate(zip(first, second, strict=False)) if mine != its)
+        return [(0, 0, next(different, min(len(first), len(second))))]
+    for length in range(min(len(first), len(second)), 0, -1):
+        places = []
+        for start in range(len(first) - length + 1):
+            place = second.find(first[start : start + length])
             while place >= 0:
-                found.append((start, place, length))
-                place = other.find(one[start : start + length], place + 1)
-        if found:
-            return found
+                places.append((start, place, length))
+                place = second.find(first[start : start + length], place + 1)
+        if places:
+            return places
     return [(0, 0, 0)]
 
 
@@ -138,17 +138,17 @@ def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
         for rule in {*rules_for(*word)}:
             by_rule.setdefault(rule, []).append(word)
     # Minus the number of words without a rule whose lemmas each rule gives; an outdated number is corrected when it is popped.
-    heap = [(-len(given), _ORDER[rule.casing], rule) for rule, given in by_rule.items()]
+    heap = [(-len(rule_words), _ORDER[rule.casing], rule) for rule, rule_words in by_rule.items()]
     heapq.heapify(heap)
     chosen = []
     while left:
         claimed, order, rule = heapq.heappop(heap)
-        given = left.intersection(by_rule[rule])
-        if len(given) == -claimed:
+        rule_words = left.intersection(by_rule[rule])
+        if len(rule_words) == -claimed:
             chosen.append(rule)
-            left -= given
-        elif given:
-            heapq.heappush(heap, (-len(given), order, rule))
+            left -= rule_words
+        elif rule_words:
+            heapq.heappush(heap, (-len(rule_words), order, rule))
     return chosen if IDENTITY in chosen else [*chosen, IDENTITY]
 
 
@@ -158,13 +158,13 @@ def odd_rules(rules: Iterable[LemmaRule], words: Iterable[tuple[str, str]]) -> l
     Enough is two characters and a third of the lemma. Rules for lemmas with three forms or more are never odd.
     """
     forms_of: dict[str, set[str]] = {}
-    for form, lemma in (known := {*words}):
+    for form, lemma in (pairs := {*words}):
         forms_of.setdefault(lemma, set()).add(form.lower())
-    given: dict[LemmaRule, set[str]] = {IDENTITY: {"", " "}}
-    for form, lemma in known:
+    forms_by_rule: dict[LemmaRule, set[str]] = {IDENTITY: {"", " "}}
+    for form, lemma in pairs:
         for rule in rules_for(form, lemma):
             kept = len(form) - rule.front - rule.end
             enough = kept >= min(2, len(form)) and 3 * kept >= len(lemma)
             regular = len(forms_of[lemma]) > 2
-            given.setdefault(rule, set()).update(("", " ") if enough or regular else (form.lower(),))
-    return [rule for rule in rules if len(given.get(rule, ())) < 2]
+            forms_by_rule.setdefault(rule, set()).update(("", " ") if enough or regular else (form.lower(),))
+    return [rule for rule in rules if len(forms_by_rule.get(rule, ())) < 2]

@@ -52,7 +52,6 @@ class LemmaUse:
             words: their forms, lemmas and UPOS.
             rules: the rules by number.
             always: the lemma of each form that always had the same one.
-            known: the known lemmas.
             further: forms of further words, such as misspelt ones, which teach no rules, and their UPOS.
         """
         numbers = _Numbers(rules)
@@ -70,7 +69,7 @@ class LemmaUse:
         seen: Mapping[tuple[str, ...], Mapping[str, str]],
         known: KnownLemmas,
     ) -> LemmaUse:
-        """Return what the lemmas in an older model's folder say: the UPOS of a lemma that has only one, or of a form's tags.
+        """Return the use that an older model's lemmas imply: the UPOS of a lemma that has only one, or of a form's tags.
 
         A form whose lemma has several UPOS had those that have its rule, or else the one in which the lemma is most frequent.
         """
@@ -78,39 +77,39 @@ class LemmaUse:
         used: dict[str, set[int]] = {}
         for tags, forms in seen.items():
             for form, lemma in forms.items():
-                own = known.upos(lemma) if not tags else {tags[place]} if place is not None else set()
-                if len(own) == 1:
-                    used.setdefault(min(own), numbers.of("", "")).update(numbers.of(form, lemma))
+                all_upos = known.upos(lemma) if not tags else {tags[place]} if place is not None else set()
+                if len(all_upos) == 1:
+                    used.setdefault(min(all_upos), numbers.of("", "")).update(numbers.of(form, lemma))
         always = seen.get((), {})
         ranks = {upos: {lemma: rank for rank, lemma in enumerate(lemmas)} for upos, lemmas in known.by_upos.items()}
 
         def had(form: str, upos: str) -> bool:
             lemma = always[form]
-            own, rules_of_form = known.upos(lemma), numbers.of(form, lemma)
-            able = {one for one in own if not used.get(one, set()).isdisjoint(rules_of_form)}
-            return upos in (able or {min(sorted(own), key=lambda one: ranks[one][lemma])})
+            all_upos, rules_of_form = known.upos(lemma), numbers.of(form, lemma)
+            able = {candidate for candidate in all_upos if not used.get(candidate, set()).isdisjoint(rules_of_form)}
+            return upos in (able or {min(sorted(all_upos), key=lambda candidate: ranks[candidate][lemma])})
 
         return cls(used, absent_forms(always, known, had))
 
     @classmethod
-    def read(cls, found: Any, n_rules: int) -> LemmaUse:
+    def read(cls, content: Any, n_rules: int) -> LemmaUse:
         """Read what described() returned.
 
         Raises:
             KeyError, TypeError, ValueError: something is missing or invalid.
         """
-        check_type(found, dict, "lemmas.use")
+        check_type(content, dict, "lemmas.use")
         for group in ("rules", "absent"):
-            check_type(found[group], dict, f"lemmas.use.{group}")
-        for numbers in found["rules"].values():
+            check_type(content[group], dict, f"lemmas.use.{group}")
+        for numbers in content["rules"].values():
             check_type(numbers, list, "a value of lemmas.use.rules")
             for number in numbers:
                 check_type(number, int, "a rule of lemmas.use")
                 if not 0 <= number < n_rules:
                     raise OptimalStepError(f"lemmas.use has the rule {number}, and there are {n_rules} rules")
-        for forms in found["absent"].values():
+        for forms in content["absent"].values():
             strings(forms, "lemmas.use.absent")
-        return cls(found["rules"], found["absent"])
+        return cls(content["rules"], content["absent"])
 
     def described(self) -> dict[str, Any]:
         """Return the part of vocabularies.json."""
@@ -125,13 +124,13 @@ class LemmaUse:
 
     def excluded(self, upos: str, n_rules: int) -> np.ndarray:
         """Return bool[rules], the rules that no word of this UPOS had; none, if the UPOS is not known."""
-        found = np.full(n_rules, upos in self.rules)
-        found[[*self.rules.get(upos, ())]] = False
-        return found
+        excluded = np.full(n_rules, upos in self.rules)
+        excluded[[*self.rules.get(upos, ())]] = False
+        return excluded
 
 
 def alike(upos: str) -> tuple[str, ...]:
-    """Return the UPOS whose words have the same lemmas as those of this one, itself included."""
+    """Return the UPOS whose words have the same lemmas as words of this UPOS, itself included."""
     return (upos, _TWINS[upos]) if upos in _TWINS else (upos,)
 
 
@@ -140,7 +139,6 @@ def absent_forms(always: Mapping[str, str], known: KnownLemmas, had: Callable[[s
 
     Args:
         always: the lemma of each form that always had the same one.
-        known: the known lemmas.
         had: returns whether a form had a UPOS.
     """
     absent: dict[str, set[str]] = {}

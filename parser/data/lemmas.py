@@ -75,7 +75,6 @@ def affixes(forms: Sequence[str], buckets: int, trigrams: int = 0) -> np.ndarray
     capitals, whether all characters are letters, and trigrams that end 1, 2, ... characters before the end.
 
     Args:
-        forms: the forms.
         buckets: how many numbers there are; properties with the same hash are not distinguished.
         trigrams: how many trigrams are read.
 
@@ -87,27 +86,27 @@ def affixes(forms: Sequence[str], buckets: int, trigrams: int = 0) -> np.ndarray
     codes = np.append(codes, np.uint64(0))
     lengths = np.fromiter(map(len, small), np.int64, len(small))
     ends = np.cumsum(lengths)
-    found = np.empty((len(forms), _PREFIX + _SUFFIX + 1 + trigrams), np.uint64)
+    properties = np.empty((len(forms), _PREFIX + _SUFFIX + 1 + trigrams), np.uint64)
     hashed = np.full(len(forms), 1, np.uint64)
     for length in range(1, _PREFIX + 1):
         place = np.where(length <= lengths, ends - lengths + length - 1, -1)
-        found[:, length - 1] = hashed = _mixed(hashed, codes[place])
+        properties[:, length - 1] = hashed = _mixed(hashed, codes[place])
     hashed = np.full(len(forms), 2, np.uint64)
     for length in range(1, _SUFFIX + 1):
         place = np.where(length <= lengths, ends - length, -1)
-        found[:, _PREFIX + length - 1] = hashed = _mixed(hashed, codes[place])
+        properties[:, _PREFIX + length - 1] = hashed = _mixed(hashed, codes[place])
     shapes = [
         (form[:1] != low[:1]) + 2 * (form[1:] != low[1:]) + 4 * (not low.isalpha())
         for form, low in zip(forms, small, strict=True)
     ]
-    found[:, _PREFIX + _SUFFIX] = _mixed(np.full(len(forms), 3, np.uint64), np.array(shapes, np.uint64))
+    properties[:, _PREFIX + _SUFFIX] = _mixed(np.full(len(forms), 3, np.uint64), np.array(shapes, np.uint64))
     for number in range(1, trigrams + 1):
         hashed = np.full(len(forms), 3 + number, np.uint64)
         for distance in range(number + 1, number + 4):
             place = np.where(distance <= lengths, ends - distance, -1)
             hashed = _mixed(hashed, codes[place])
-        found[:, _PREFIX + _SUFFIX + number] = hashed
-    return ((found >> np.uint64(33)) % np.uint64(buckets)).astype(np.int64)
+        properties[:, _PREFIX + _SUFFIX + number] = hashed
+    return ((properties >> np.uint64(33)) % np.uint64(buckets)).astype(np.int64)
 
 
 def _mixed(hashed: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -119,7 +118,7 @@ def _mixed(hashed: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 class Lemmas:
-    """What a model knows of lemmas.
+    """The lemmas that a model knows, and its rules for other lemmas.
 
     Args:
         rules: the symbols of the rules, the most used ones first.
@@ -239,8 +238,8 @@ class Lemmas:
                 tagged.setdefault(own_tags, {}).setdefault(form, Counter())[lemma] += number
         seen: Seen = {}
         for own_tags, forms in ((), by_form), *tagged.items():
-            for form, found in forms.items():
-                (lemma, times), *others = found.most_common(2)
+            for form, counts in forms.items():
+                (lemma, times), *others = counts.most_common(2)
                 rivals = 0 if not others else others[0][1]
                 rivals = times if not own_tags and (others or form in by_tags) else rivals
                 if rivals < times and form not in seen.get((), {}):
@@ -248,70 +247,73 @@ class Lemmas:
         by_upos: dict[str, list[str]] = {}
         for (lemma, upos), _ in frequencies.most_common():
             by_upos.setdefault(upos, []).append(lemma)
-        known = KnownLemmas(by_upos, interchangeable(by_lemma.values()))
+        known_lemmas = KnownLemmas(by_upos, interchangeable(by_lemma.values()))
         rules = choose_rules(words)
         odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
-        use = LemmaUse.of(alike, rules, seen.get((), {}), known, {(form, upos) for form, _, _, upos in misspelt})
-        return cls([rule.symbol for rule in rules], columns, seen, known, casings_of(alike), odd_symbols, use)
+        use = LemmaUse.of(alike, rules, seen.get((), {}), known_lemmas, {(form, upos) for form, _, _, upos in misspelt})
+        return cls([rule.symbol for rule in rules], columns, seen, known_lemmas, casings_of(alike), odd_symbols, use)
 
     @classmethod
-    def read(cls, found: Any, tags: Collection[str]) -> Lemmas:
+    def read(cls, content: Any, tags: Collection[str]) -> Lemmas:
         """Read what described() returned; its columns must be among the predicted tags.
 
         Raises:
             KeyError, TypeError, ValueError: something is missing or invalid.
         """
-        check_type(found, dict, "lemmas")
-        rules, columns = (strings(found[name], f"lemmas.{name}") for name in ("rules", "columns"))
+        check_type(content, dict, "lemmas")
+        rules, columns = (strings(content[name], f"lemmas.{name}") for name in ("rules", "columns"))
         if unknown := [column for column in columns if column not in tags]:
             raise OptimalStepError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
-        check_type(found["seen"], dict, "lemmas.seen")
+        check_type(content["seen"], dict, "lemmas.seen")
         seen: Seen = {}
-        for key, forms in found["seen"].items():
+        for key, forms in content["seen"].items():
             check_type(forms, dict, "a value of lemmas.seen")
             for lemma in forms.values():
                 _check_lemma(lemma, "a lemma of lemmas.seen")
             seen[tuple(key.split("\t")) if key else ()] = forms
         for rule in rules:
             check_written("rule for lemmas", rule.replace("\t", ""))
-        casings = found.get("casings", {})
+        casings = content.get("casings", {})
         check_type(casings, dict, "lemmas.casings")
         if any(not isinstance(two, list) or len(two) != 2 or {*map(str, two)} - {*CASINGS} for two in casings.values()):
             raise OptimalStepError("lemmas.casings does not have two casings of each UPOS")
-        odd = found.get("odd", [])
+        odd = content.get("odd", [])
         check_type(odd, list, "lemmas.odd")
-        known = _read_known(found["known"]) if "known" in found else None
-        use = LemmaUse.read(found["use"], len(rules)) if "use" in found else None
-        return cls(rules, columns, seen, known, casings or None, odd, use)
+        known_lemmas = _read_known(content["known"]) if "known" in content else None
+        use = LemmaUse.read(content["use"], len(rules)) if "use" in content else None
+        return cls(rules, columns, seen, known_lemmas, casings or None, odd, use)
 
     def described(self) -> dict[str, Any]:
         """Return the lemmas' part of vocabularies.json."""
         seen = {"\t".join(tags): forms for tags, forms in self.seen.items()}
-        known = {"by_upos": self.known.by_upos, "written_for": self.known.written_for}
-        found = {"rules": self.rules.symbols, "columns": self.columns, "seen": seen, "known": known}
+        known_lemmas = {"by_upos": self.known.by_upos, "written_for": self.known.written_for}
+        content = {"rules": self.rules.symbols, "columns": self.columns, "seen": seen, "known": known_lemmas}
         if self._use is not None:
-            found["use"] = self._use.described()
-        return found if self.casings is None else found | {"casings": self.casings, "odd": sorted(self.odd)}
+            content["use"] = self._use.described()
+        return content if self.casings is None else content | {"casings": self.casings, "odd": sorted(self.odd)}
 
     def cased(self, form: str, upos: str, first: bool) -> str:
         """Return a new form as rules read it: in the case of most lemmas, if it is the first of a sentence, or in capitals."""
-        own, capitals = (self.casings or {}).get(upos, ("keep", "keep"))
+        casing, capitals = (self.casings or {}).get(upos, ("keep", "keep"))
         if in_capitals(form):
             return CASINGS[capitals](form)
-        return CASINGS[own](form) if first and form == form.capitalize() else form
+        return CASINGS[casing](form) if first and form == form.capitalize() else form
 
     def always(self, form: str, upos: str = "", strictly: bool = True) -> str | None:
         """Return the lemma that a form always had; None if it had several, or if its lemma does not fit this UPOS.
 
         Args:
-            form: the form.
             upos: "", or a UPOS that the lemma must have had; if ``strictly``, with this form. A UPOS new to the model fits all.
             strictly: see ``upos``.
         """
         lemma = self.seen.get((), {}).get(form)
-        if lemma is None or not upos or not (known := self.known.upos(lemma)) or upos not in self.known.by_upos:
+        if lemma is None or not upos or not (upos_of_lemma := self.known.upos(lemma)) or upos not in self.known.by_upos:
             return lemma
-        return lemma if any(one in known and (not strictly or self.use.had(form, one)) for one in alike(upos)) else None
+        return (
+            lemma
+            if any(other in upos_of_lemma and (not strictly or self.use.had(form, other)) for other in alike(upos))
+            else None
+        )
 
     def remembered(
         self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str, binding: tuple[str, bool] = ("", True)
@@ -327,15 +329,15 @@ class Lemmas:
             # The name Baker is not a baker, but BAKER may be one.
             forms += fewer if form.isupper() or most == "lower" else fewer[:1]
             least = _MOST if all_capitals and capitals == "keep" else 0.0  # WHO is not who
-        own, found = self.seen.get(values, {}), None
-        for one in forms:
-            lemma = self.always(one, *binding) or own.get(one) or self._by_upos.get((given, one))
-            lemma = lemma or self._misspelt.get((upos, one))
-            if lemma and (one == form or self.known.gain(lemma, upos) >= least):
-                found = found or lemma
+        by_form, first_lemma = self.seen.get(values, {}), None
+        for cased_form in forms:
+            lemma = self.always(cased_form, *binding) or by_form.get(cased_form) or self._by_upos.get((given, cased_form))
+            lemma = lemma or self._misspelt.get((upos, cased_form))
+            if lemma and (cased_form == form or self.known.gain(lemma, upos) >= least):
+                first_lemma = first_lemma or lemma
                 if not all_capitals or self.known.gain(lemma, upos) == _MOST:
                     return lemma  # else another case may have a lemma of this UPOS
-        return found
+        return first_lemma
 
     def of_numbers_and_symbols(self, form: str) -> tuple[str, str | None]:
         """Return a new form without the thousands marks that lemmas leave out, and its lemma if it is a symbol."""
@@ -351,16 +353,18 @@ class Lemmas:
         for tags, forms in new.seen.items():
             seen.setdefault(tags, {}).update(forms)
         rules, casings = self.rules.extended(new.rules.symbols), {**(new.casings or {}), **(self.casings or {})}
-        general = {symbol for one in (self, new) for symbol in one.rules.symbols if symbol not in one.odd}
-        known, numbers = self.known.extended(new.known), {symbol: number for number, symbol in enumerate(rules)}
+        general = {symbol for lemmas in (self, new) for symbol in lemmas.rules.symbols if symbol not in lemmas.odd}
+        known_lemmas, numbers = self.known.extended(new.known), {symbol: number for number, symbol in enumerate(rules)}
         use = None
         if self._use is not None:
-            used = {upos: {*own} for upos, own in self.use.rules.items()}
-            for upos, own in new.use.rules.items():
-                used.setdefault(upos, set()).update(numbers[new.rules.symbols[number]] for number in own)
-            had_by = [one.always for one in (self, new)]
-            use = LemmaUse(used, absent_forms(seen[()], known, lambda form, upos: any(had(form, upos) for had in had_by)))
-        return Lemmas(rules, self.columns, seen, known, casings, {*rules} - general, use)
+            used = {upos: {*rule_numbers} for upos, rule_numbers in self.use.rules.items()}
+            for upos, rule_numbers in new.use.rules.items():
+                used.setdefault(upos, set()).update(numbers[new.rules.symbols[number]] for number in rule_numbers)
+            had_by = [lemmas.always for lemmas in (self, new)]
+            use = LemmaUse(
+                used, absent_forms(seen[()], known_lemmas, lambda form, upos: any(had(form, upos) for had in had_by))
+            )
+        return Lemmas(rules, self.columns, seen, known_lemmas, casings, {*rules} - general, use)
 
     @property
     def told_by_tags(self) -> set[str]:
@@ -369,23 +373,24 @@ class Lemmas:
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
         """Return int32[total]: the numbers of the words' rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
-        known: dict[tuple[str, str], int] = {}
+        numbers_by_word: dict[tuple[str, str], int] = {}
         numbers: list[int] = []
         for sentence in sentences:
             numbers.append(ROOT)
             for word in zip(sentence.forms, sentence.lemmas, strict=True):
-                if word not in known:
-                    found = self.rules.encode_exactly(rule.symbol for rule in rules_for(*word)) if _is_known(*word) else []
-                    known[word] = min((number for number in found if number != UNKNOWN), default=UNKNOWN)
-                numbers.append(known[word])
+                if word not in numbers_by_word:
+                    rule_numbers = (
+                        self.rules.encode_exactly(rule.symbol for rule in rules_for(*word)) if _is_known(*word) else []
+                    )
+                    numbers_by_word[word] = min((number for number in rule_numbers if number != UNKNOWN), default=UNKNOWN)
+                numbers.append(numbers_by_word[word])
         return np.array(numbers, np.int32)
 
     def by_rules(self, forms: Sequence[str], upos: Sequence[str], scores: np.ndarray) -> list[str]:
         """Return the lemmas of forms by the best rule that applies to each; the form itself if no rule applies.
 
         Args:
-            forms: the forms.
-            upos: their predicted UPOS, or "".
+            upos: the forms' predicted UPOS, or "".
             scores: float32[forms, rules], without the bonus of known lemmas; minus infinity: not this rule.
         """
         best = scores.max(axis=1, initial=-np.inf)
@@ -393,19 +398,19 @@ class Lemmas:
             scores >= (best - np.float32(_MOST + UNHEARD_OF))[:, None]
         )  # can win, if the best one applies
         starts = np.searchsorted(rows, np.arange(len(forms) + 1)).tolist()
-        found = []
-        for row, (form, own) in enumerate(zip(forms, scores, strict=True)):
+        lemmas = []
+        for row, (form, form_scores) in enumerate(zip(forms, scores, strict=True)):
             near = numbers[starts[row] : starts[row + 1]]
-            near = near[np.argsort(-own[near], kind="stable")] if len(near) > 1 else near
+            near = near[np.argsort(-form_scores[near], kind="stable")] if len(near) > 1 else near
             if not len(near) or self._apply(near[0], form, upos[row]) is None:
-                near = np.argsort(-own, kind="stable")
-                near = near[own[near] != -np.inf]
+                near = np.argsort(-form_scores, kind="stable")
+                near = near[form_scores[near] != -np.inf]
             elif len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
-                possible |= own[near] >= own[near[0]] - LIKE - UNHEARD_OF
+                possible |= form_scores[near] >= form_scores[near[0]] - LIKE - UNHEARD_OF
                 near = near[possible]
-            found.append(self._best(form, upos[row], own[near].tolist(), near.tolist()))
-        return found
+            lemmas.append(self._best(form, upos[row], form_scores[near].tolist(), near.tolist()))
+        return lemmas
 
     def _apply(self, number: int, form: str, upos: str) -> str | None:
         """Return the lemma of a form by a rule; None if it does not apply: to a new form, if it is odd or keeps too little.
@@ -431,26 +436,26 @@ class Lemmas:
 
         Among rules of like score endings decide, but a known lemma stays if the ending speaks for it at all.
         """
-        highest, found, is_new = -math.inf, dict[str, tuple[float, float, LemmaRule]](), form not in self._forms
+        highest, by_lemma, is_new = -math.inf, dict[str, tuple[float, float, LemmaRule]](), form not in self._forms
         for number, score in zip(ranked, scores, strict=True):
-            if found and score + _MOST + LIKE <= highest:
+            if by_lemma and score + _MOST + LIKE <= highest:
                 break
-            if (made := self._apply(number, form, upos)) is not None:
-                lemma = self.known.spelled(made)
+            if (raw_lemma := self._apply(number, form, upos)) is not None:
+                lemma = self.known.spelled(raw_lemma)
                 bonus = self.known.gain(lemma, upos)
-                own = score + bonus - (self._endings.loss(form, self._rules[number]) if is_new else 0.0)
-                highest = max(highest, own)
-                if lemma not in found or own > found[lemma][0]:
-                    found[lemma] = own, bonus, self._rules[number]
-        if not found:
+                total = score + bonus - (self._endings.loss(form, self._rules[number]) if is_new else 0.0)
+                highest = max(highest, total)
+                if lemma not in by_lemma or total > by_lemma[lemma][0]:
+                    by_lemma[lemma] = total, bonus, self._rules[number]
+        if not by_lemma:
             return form
-        like = [lemma for lemma, (score, _, _) in found.items() if not score < highest - LIKE]
-        best = max(like, key=lambda lemma: found[lemma][0])
+        like = [lemma for lemma, (score, _, _) in by_lemma.items() if not score < highest - LIKE]
+        best = max(like, key=lambda lemma: by_lemma[lemma][0])
         if len(like) > 1:
-            gains = dict(zip(like, self._endings.gains(form, [found[lemma][2] for lemma in like]), strict=True))
+            gains = dict(zip(like, self._endings.gains(form, [by_lemma[lemma][2] for lemma in like]), strict=True))
             if gains[best]:
-                like = [lemma for lemma in like if found[lemma][1] >= found[best][1]]
-            best = max(like, key=lambda lemma: found[lemma][0] + gains[lemma])
+                like = [lemma for lemma in like if by_lemma[lemma][1] >= by_lemma[best][1]]
+            best = max(like, key=lambda lemma: by_lemma[lemma][0] + gains[lemma])
         if self.casings and _mixes(best) and not _mixes(form):
             return CASINGS[self.casings.get(upos, ["lower"])[0]](best)
         return best
@@ -458,25 +463,23 @@ class Lemmas:
     def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:
         """Return, by possible lemma of a form, the rules that give it.
 
-        Args:
-            form: the form.
-            without: lemmas that count as unknown.
+        ``without``: lemmas that count as unknown.
         """
-        found: dict[str, list[int]] = {}
+        by_lemma: dict[str, list[int]] = {}
         for number, rule in enumerate(self._rules):
-            if (made := rule(form)) is not None:
-                found.setdefault(self.known.spelled(made, without), []).append(number)
-        return found
+            if (raw_lemma := rule(form)) is not None:
+                by_lemma.setdefault(self.known.spelled(raw_lemma, without), []).append(number)
+        return by_lemma
 
 
-def _read_known(found: Any) -> KnownLemmas:
+def _read_known(content: Any) -> KnownLemmas:
     """Return the known lemmas of a model's folder.
 
     Raises:
         KeyError, TypeError, ValueError: something is missing or invalid.
     """
-    check_type(found, dict, "lemmas.known")
-    by_upos, written_for = found["by_upos"], found["written_for"]
+    check_type(content, dict, "lemmas.known")
+    by_upos, written_for = content["by_upos"], content["written_for"]
     check_type(by_upos, dict, "lemmas.known.by_upos")
     for lemmas in by_upos.values():
         check_type(lemmas, list, "a value of lemmas.known.by_upos")
@@ -546,34 +549,36 @@ def lemmatize(
     seen, nothing = lemmas.seen, dict[str, str]()
     always = seen.get((), nothing)
     token_tags = zip(*columns, strict=True) if columns else repeat((), len(forms))
-    found = [always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, token_tags, strict=True)]
-    for place, (own, strictly) in enumerate(binding):
-        if own and forms[place] in always:
-            found[place] = lemmas.always(forms[place], own, strictly)
+    token_lemmas = [
+        always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, token_tags, strict=True)
+    ]
+    for place, (word_upos, strictly) in enumerate(binding):
+        if word_upos and forms[place] in always:
+            token_lemmas[place] = lemmas.always(forms[place], word_upos, strictly)
     all_upos = tags.get("upos", [""] * len(forms))
-    for place, lemma in enumerate(found):
+    for place, lemma in enumerate(token_lemmas):
         if lemma and forms[place].isupper() and in_capitals(forms[place]) and lemmas.known.gain(lemma, all_upos[place]) < _MOST:
-            found[place] = None  # another case may have a lemma of this UPOS
+            token_lemmas[place] = None  # another case may have a lemma of this UPOS
     if lexicon is not None:
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)
-        found = [lemma if first is None else first for first, lemma in zip(written, found, strict=True)]
-    places = [place for place, lemma in enumerate(found) if lemma is None and forms[place]]
+        token_lemmas = [lemma if first is None else first for first, lemma in zip(written, token_lemmas, strict=True)]
+    places = [place for place, lemma in enumerate(token_lemmas) if lemma is None and forms[place]]
     cased = {place: lemmas.cased(forms[place], all_upos[place], not place or not forms[place - 1]) for place in places}
     for place, form in cased.items():
         values = tuple(column[place] for column in columns)
-        own = given[place] if given else ""
-        found[place] = lemmas.remembered(forms[place], form, values, all_upos[place], own, binding[place])
-        if found[place] is None:
-            cased[place], found[place] = lemmas.of_numbers_and_symbols(form)
-    if left := [place for place in places if found[place] is None]:
+        word_upos = given[place] if given else ""
+        token_lemmas[place] = lemmas.remembered(forms[place], form, values, all_upos[place], word_upos, binding[place])
+        if token_lemmas[place] is None:
+            cased[place], token_lemmas[place] = lemmas.of_numbers_and_symbols(form)
+    if left := [place for place in places if token_lemmas[place] is None]:
         new, upos = [cased[place] for place in left], [all_upos[place] for place in left]
         rule_scores = scores(new, np.array(left, np.int64))
         for row, place in enumerate(left):
-            own, strictly = binding[place]
-            if own and strictly:
-                rule_scores[row, lemmas.use.excluded(own, rule_scores.shape[1])] = -np.inf
+            word_upos, strictly = binding[place]
+            if word_upos and strictly:
+                rule_scores[row, lemmas.use.excluded(word_upos, rule_scores.shape[1])] = -np.inf
         by_rules = lemmas.by_rules(new, upos, rule_scores)
         for place, lemma in zip(left, by_rules, strict=True):
-            found[place] = lemma
-    return [lemma or EMPTY for lemma in found]
+            token_lemmas[place] = lemma
+    return [lemma or EMPTY for lemma in token_lemmas]

@@ -1,4 +1,4 @@
-"""What keeps the lemmas of new forms close to the forms.
+"""Checks that keep the lemmas of new forms close to the forms.
 
 A rule that some word of training needed may leave hardly anything of a new form (apples, be) or make another number of it
 (5,000,000, 2000000). Four checks keep the word:
@@ -55,7 +55,7 @@ LIKE = 0.5
 
 def is_symbol(form: str) -> bool:
     """Return whether a form has neither a letter nor a digit, as symbols, punctuation and emoji."""
-    return not form.isalpha() and not any(one.isalpha() or one.isdigit() for one in form)
+    return not form.isalpha() and not any(character.isalpha() or character.isdigit() for character in form)
 
 
 def has_digits(form: str) -> bool:
@@ -65,8 +65,8 @@ def has_digits(form: str) -> bool:
 
 def keeps_numbers(form: str, lemma: str) -> bool:
     """Return whether a form and its lemma have the same numbers, and the same digits outside of them, such as ²."""
-    digits, own = ([one for one in word if one.isdigit()] for word in (form, lemma))
-    return digits == own and _NUMBER.findall(form) == _NUMBER.findall(lemma)
+    digits, lemma_digits = ([character for character in word if character.isdigit()] for word in (form, lemma))
+    return digits == lemma_digits and _NUMBER.findall(form) == _NUMBER.findall(lemma)
 
 
 def keeps_half(form: str, rule: LemmaRule, lemma: str) -> bool:
@@ -81,8 +81,8 @@ def keeps_half(form: str, rule: LemmaRule, lemma: str) -> bool:
 
 
 def _shares_half(form: str, lemma: str) -> bool:
-    own, letters = _letters(form), _letters(lemma)
-    return 0 < len(letters) <= 2 * len(own) and len(letters) <= 2 * _common(own, letters)
+    form_letters, letters = _letters(form), _letters(lemma)
+    return 0 < len(letters) <= 2 * len(form_letters) and len(letters) <= 2 * _common(form_letters, letters)
 
 
 def often_far(seen: Iterable[Mapping[str, str]]) -> bool:
@@ -107,19 +107,19 @@ def _letters(word: str) -> str:
 @lru_cache(4096)
 def _places(word: str) -> dict[str, int]:
     """Return, by character, the bits of its places."""
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for place, character in enumerate(word):
-        found[character] = found.get(character, 0) | 1 << place
-    return found
+        places[character] = places.get(character, 0) | 1 << place
+    return places
 
 
-def _common(one: str, other: str) -> int:
+def _common(first: str, second: str) -> int:
     """Return the length of a longest common subsequence (the bits of Hyyrö 2004: a row of the table is an integer)."""
-    places, row = _places(one), (1 << len(one)) - 1
-    for character in other:
+    places, row = _places(first), (1 << len(first)) - 1
+    for character in second:
         same = row & places.get(character, 0)
         row = (row + same) | (row - same)
-    return len(one) - (row & (1 << len(one)) - 1).bit_count()
+    return len(first) - (row & (1 << len(first)) - 1).bit_count()
 
 
 def unwritten_marks(seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
@@ -131,14 +131,14 @@ def unwritten_marks(seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
     votes: Counter[str] = Counter()
     for forms in seen:
         for form, lemma in forms.items():
-            if form[:1].isdigit() and (found := _GROUPS.match(form)) is not None:
-                votes[found[1]] += (found[0].replace(found[1], "") in lemma) - (found[0] in lemma)
+            if form[:1].isdigit() and (match := _GROUPS.match(form)) is not None:
+                votes[match[1]] += (match[0].replace(match[1], "") in lemma) - (match[0] in lemma)
     return frozenset(mark for mark, number in votes.items() if number > 0)
 
 
 def without_marks(form: str, marks: Iterable[str]) -> str:
     """Return a form whose numbers have none of these thousands marks."""
-    return _GROUPS.sub(lambda found: found[0].replace(found[1], "") if found[1] in marks else found[0], form)
+    return _GROUPS.sub(lambda match: match[0].replace(match[1], "") if match[1] in marks else match[0], form)
 
 
 class Endings:
@@ -158,7 +158,7 @@ class Endings:
         return sorted({(form.lower()[::-1], lemma.lower()) for forms in self._seen for form, lemma in forms.items()})
 
     def gains(self, form: str, rules: Sequence[LemmaRule]) -> list[float]:
-        """Return what the scores of rules for a new form gain by its ending: 0 for all, if they change its end alike.
+        """Return the gains of rules' scores by the ending of a new form: 0 for all, if they change its end alike.
 
         The ending is the longest one, of at most _ENDING characters, for which training has the change of any of the rules.
         """
@@ -172,7 +172,7 @@ class Endings:
         return [0.0] * len(rules)
 
     def loss(self, form: str, rule: LemmaRule) -> float:
-        """Return what the score of a rule for a new form loses by the letters that it takes away at the end."""
+        """Return the loss of a rule's score for a new form by the letters that it takes away at the end."""
         if not 0 < rule.end < len(form):
             return 0.0
         removed = form[-rule.end :].lower()[::-1]

@@ -100,13 +100,13 @@ class SimilarVocabulary(Vocabulary):
         """For each folding, the number of the most frequent value that it changes, by what it makes of the value."""
         marked = [symbol for symbol in self.symbols if _MARKS.search(symbol)]
         cased = [symbol for symbol in self.symbols if symbol != symbol.lower()] if _plain_and_small in self.foldings else []
-        found = []
+        tables = []
         for folding in self.foldings:
             changed: dict[str, int] = {}
             for symbol in [*cased, *marked] if folding is _plain_and_small else marked:
                 changed.setdefault(folding(symbol), self._numbers[symbol])
-            found.append(changed)
-        return found
+            tables.append(changed)
+        return tables
 
 
 class SimilarQuotes(SimilarVocabulary):
@@ -126,12 +126,12 @@ class SimilarQuotes(SimilarVocabulary):
             return self.symbols[number - N_RESERVED]
         for small in (form.lower(), form.capitalize()):
             if len(small) == len(form) and (number := self._similar(small)) != UNKNOWN:
-                known = self.symbols[number - N_RESERVED]
+                known_form = self.symbols[number - N_RESERVED]
                 return "".join(
-                    its if mine != its and _MARKS.match(mine) else mine for mine, its in zip(form, known, strict=True)
+                    its if mine != its and _MARKS.match(mine) else mine for mine, its in zip(form, known_form, strict=True)
                 )
         marks = self._marks
-        return _MARKS.sub(lambda found: found[0] if found[0] in marks else marks.most_similar(found[0]), form)
+        return _MARKS.sub(lambda match: match[0] if match[0] in marks else marks.most_similar(match[0]), form)
 
     @cached_property
     def _marks(self) -> SimilarQuotes:
@@ -152,19 +152,19 @@ class SimilarCharacters(SimilarVocabulary):
     def _closest(self, value: str) -> int:
         if (number := super()._closest(value)) != UNKNOWN:
             return number
-        for one in _kin(value):
-            if one in self._numbers:
-                return self._numbers[one]
+        for relative in _kin(value):
+            if relative in self._numbers:
+                return self._numbers[relative]
         return self._by_class.get(unicodedata.category(value), UNKNOWN)
 
     @cached_property
     def _by_class(self) -> dict[str, int]:
         """By class, the number of the most frequent character."""
-        found: dict[str, int] = {}
+        by_class: dict[str, int] = {}
         for number, symbol in enumerate(self.symbols, N_RESERVED):
             if (category := unicodedata.category(symbol)) in _CLASSES:
-                found.setdefault(category, number)
-        return found
+                by_class.setdefault(category, number)
+        return by_class
 
 
 def _kin(character: str) -> Iterator[str]:
@@ -180,13 +180,13 @@ SIMILAR = "similar"
 """The key of vocabularies.json that is true if a model looks up similar values."""
 
 
-def looks_up_similar(found: Mapping[str, Any]) -> bool:
+def looks_up_similar(contents: Mapping[str, Any]) -> bool:
     """Return whether the model with these contents of vocabularies.json looks up similar values; older ones do not.
 
     Raises:
         TypeError: the entry is not a truth value.
     """
-    check_type(similar := found.get(SIMILAR, False), bool, SIMILAR)
+    check_type(similar := contents.get(SIMILAR, False), bool, SIMILAR)
     return bool(similar)
 
 

@@ -1,8 +1,8 @@
 """The spelling in which forms are looked up: composed (NFC), whatever the input has.
 
-Unicode writes many letters in two ways: é is one character, or e and a combining accent. Text from some systems, and file
-names, have the second (NFD). Treebanks have the first, so that a decomposed form would be unknown, with its affixes and
-characters. What is looked up is therefore composed; what is written keeps the form of the input.
+Unicode writes many letters in two ways: é is one character (NFC), or e and a combining accent (NFD). Text from some systems,
+and file names, are in NFD. Treebanks are in NFC, so that a decomposed form would be unknown, with its affixes and characters.
+So forms are looked up in NFC; the output keeps them as in the input.
 
 A vocabulary may itself have decomposed forms, if its treebank or its file of word vectors has them. These are looked up as they
 stand. Other decomposed forms also stay as they are if most forms with accents in the vocabulary are decomposed.
@@ -22,7 +22,7 @@ from parser.data.vocabulary import Vocabulary
 
 
 class Spelling:
-    """Spells forms as a vocabulary has them. Threads may share it.
+    """The spelling of forms in a vocabulary. Threads may share it.
 
     Args:
         known: returns the forms of the vocabulary, some perhaps in lower case. It is called at the first decomposed form.
@@ -34,12 +34,12 @@ class Spelling:
     @cached_property
     def _decomposed(self) -> tuple[set[str], bool]:
         """The known forms that are not in NFC, and whether they outnumber the others that NFD would change."""
-        known = {*self._known()}
-        text = "\n".join(known)
+        forms = {*self._known()}
+        text = "\n".join(forms)
         if text.isascii() or is_normalized("NFC", text):
             return set(), False
-        found = {form for form in known if not is_normalized("NFC", form)}
-        return found, len(found) > sum(not is_normalized("NFD", form) for form in known - found)
+        decomposed = {form for form in forms if not is_normalized("NFC", form)}
+        return decomposed, len(decomposed) > sum(not is_normalized("NFD", form) for form in forms - decomposed)
 
     def __call__(self, forms: Sequence[str]) -> Sequence[str]:
         """Return the forms as they are looked up; the same object if nothing changes."""
@@ -49,21 +49,19 @@ class Spelling:
         return [form if form.isascii() else self._spelled(form) for form in forms]
 
     def _spelled(self, form: str) -> str:
-        known, prevails = self._decomposed
-        return form if prevails or form in known or form.lower() in known else normalize("NFC", form)
+        decomposed, prevails = self._decomposed
+        return form if prevails or form in decomposed or form.lower() in decomposed else normalize("NFC", form)
 
 
 class ColumnSpelling:
-    """Spells the forms and lemmas of sentences as the vocabularies of attributes have them.
-
-    Args:
-        by_attribute: the vocabularies.
-    """
+    """The spelling of forms and lemmas in the vocabularies of attributes, given by attribute."""
 
     def __init__(self, by_attribute: dict[str, Vocabulary]) -> None:
         self._by_attribute = by_attribute
         self._forms, self._lemmas = Spelling(self.known_forms), Spelling(lambda: self._symbols("lemma"))
-        self._reads_lemmas = any(known.column == "lemmas" and name in by_attribute for name, known in ATTRIBUTES.items())
+        self._reads_lemmas = any(
+            attribute.column == "lemmas" and name in by_attribute for name, attribute in ATTRIBUTES.items()
+        )
 
     def known_forms(self) -> Iterable[str]:
         """Return the forms in the vocabularies, some perhaps in lower case."""

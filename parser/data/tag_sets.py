@@ -18,7 +18,7 @@ from parser.data.attributes import AttributeColumns
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.network_spec import check_type
 
-# In place of the number of a given value: none is given; training never saw it.
+# In place of the number of a given value: no value is given; training never saw the value.
 NOT_GIVEN, NEVER_SEEN = -1, -2
 
 # Added to the score of a value that has been decided on: the softmax gives it all probability.
@@ -63,10 +63,10 @@ class TagSets:
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], tags: Mapping[str, Vocabulary]) -> TagSets:
         """Return the sets in a treebank; ``tags``: by column, its values."""
-        found: Counter[tuple[str, ...]] = Counter()
+        counts: Counter[tuple[str, ...]] = Counter()
         for sentence in sentences:
-            found.update(zip(*(getattr(sentence, column) for column in tags), strict=True))
-        return cls.of_values([values for values, _ in found.most_common()], tags)
+            counts.update(zip(*(getattr(sentence, column) for column in tags), strict=True))
+        return cls.of_values([values for values, _ in counts.most_common()], tags)
 
     @classmethod
     def of_values(
@@ -75,40 +75,43 @@ class TagSets:
         """Return sets given by their values; sets with an unknown value are left out.
 
         Args:
-            sets: the sets.
             tags: by column, its values.
             forms: see the class; then FEATS with the same attributes are taken to be in the same sets.
         """
-        columns = [numbers_of(values, known) for values, known in zip(zip(*sets, strict=True), tags.values(), strict=False)]
+        columns = [
+            numbers_of(values, vocabulary) for values, vocabulary in zip(zip(*sets, strict=True), tags.values(), strict=False)
+        ]
         numbered = np.array(columns, np.int32).reshape(len(tags), -1).T
-        known = (numbered >= 0).all(axis=1)
+        is_known = (numbered >= 0).all(axis=1)
         if forms is None:
-            return cls([*tags], numbered[known].tolist())
+            return cls([*tags], numbered[is_known].tolist())
         feats = _kinds_of_feats(tags["feats"].symbols) if "feats" in tags else None
-        return cls([*tags], numbered[known].tolist(), np.array(forms)[known].tolist(), feats)
+        return cls([*tags], numbered[is_known].tolist(), np.array(forms)[is_known].tolist(), feats)
 
     @classmethod
-    def read(cls, found: Any, tags: Mapping[str, Vocabulary]) -> TagSets:
+    def read(cls, content: Any, tags: Mapping[str, Vocabulary]) -> TagSets:
         """Read what described() returned; ``tags``: by column, its values.
 
         Raises:
             TypeError, ValueError: something is invalid.
         """
-        check_type(found, list, "tag_sets")
-        for one in found:
-            check_type(one, list, "a set of tag_sets")
-            if len(one) != len(tags):
-                raise OptimalStepError(f"a set of tag_sets has {len(one)} values for {len(tags)} columns")
-            for value, known in zip(one, tags.values(), strict=True):
+        check_type(content, list, "tag_sets")
+        for numbers in content:
+            check_type(numbers, list, "a set of tag_sets")
+            if len(numbers) != len(tags):
+                raise OptimalStepError(f"a set of tag_sets has {len(numbers)} values for {len(tags)} columns")
+            for value, vocabulary in zip(numbers, tags.values(), strict=True):
                 check_type(value, int, "a value of tag_sets")
-                if not 0 <= value < len(known.symbols):
-                    raise OptimalStepError(f"tag_sets has the value {value}, and its column has {len(known.symbols)} values")
-        return cls([*tags], found)
+                if not 0 <= value < len(vocabulary.symbols):
+                    raise OptimalStepError(
+                        f"tag_sets has the value {value}, and its column has {len(vocabulary.symbols)} values"
+                    )
+        return cls([*tags], content)
 
     def described(self) -> list[list[int]]:
         """Return the part of vocabularies.json."""
-        found: list[list[int]] = self.sets.tolist()
-        return found
+        numbers: list[list[int]] = self.sets.tolist()
+        return numbers
 
     def extended(self, new: TagSets) -> TagSets:
         """Return these sets and new ones, which number the values in the same way; both are complete."""
@@ -132,23 +135,23 @@ class TagSets:
         wanted = np.stack([given.get(column, nothing) for column in self.columns])
         chosen = np.where(wanted >= 0, wanted, predicted)
         for token in np.flatnonzero((wanted >= 0).any(axis=0)).tolist():
-            own = chosen[:, token].tolist()
-            if tuple(own) in self._known:
+            values = chosen[:, token].tolist()
+            if tuple(values) in self._known:
                 continue
             fitting = self._fitting(tuple(wanted[:, token].tolist()))
             free = np.flatnonzero(wanted[:, token] == NOT_GIVEN).tolist()
             as_given = bool((wanted[:, token] == predicted[:, token])[wanted[:, token] >= 0].all())
-            if len(fitting) and not all(self._fits(c, own[c], fitting, as_given) for c in free):
+            if len(fitting) and not all(self._fits(c, values[c], fitting, as_given) for c in free):
                 totals = sum(scores[self.columns[c]][token, self.sets[fitting, c]] for c in free)
                 chosen[free, token] = self.sets[fitting[int(np.argmax(totals))], free]
         changed = np.flatnonzero((chosen != predicted).any(axis=0))
         if not len(changed):
             return scores
-        found = {column: own.copy() for column, own in scores.items()}
+        new_scores = {column: column_scores.copy() for column, column_scores in scores.items()}
         for column, numbers in zip(self.columns, chosen, strict=True):
-            own = found[column]
-            own[changed, numbers[changed]] = own[changed].max(axis=1) + _CERTAIN
-        return found
+            column_scores = new_scores[column]
+            column_scores[changed, numbers[changed]] = column_scores[changed].max(axis=1) + _CERTAIN
+        return new_scores
 
     def _kind(self, column: int, values: np.ndarray) -> np.ndarray:
         alike = self._alike.get(self.columns[column])
@@ -157,7 +160,7 @@ class TagSets:
     def _fits(self, column: int, value: int, fitting: np.ndarray, as_given: bool) -> bool:
         """Return whether a predicted value occurs in fitting sets. All values occur in the sets of training.
 
-        Where only some sets are known, others may fit, too: the value fits if it occurs in none of them; and if the given tags
+        Where only some sets are known, others may also fit: the value fits if it occurs in none of them; and if the given tags
         were predicted with it (``as_given``), unless many forms should have it by chance.
         """
         has_value = self._kinds[column] == self._kind(column, np.array(value))
@@ -187,4 +190,4 @@ def _kinds_of_feats(values: Sequence[str]) -> np.ndarray:
     """Return int[values], the same number for FEATS with the same attributes."""
     numbers: dict[tuple[str, ...], int] = {}
     attributes = [tuple(feature.partition("=")[0] for feature in value.split("|")) for value in values]
-    return np.array([numbers.setdefault(one, len(numbers)) for one in attributes])
+    return np.array([numbers.setdefault(names, len(numbers)) for names in attributes])

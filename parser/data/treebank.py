@@ -96,7 +96,7 @@ def _odd_tags(upos: Iterable[str]) -> list[str]:
 
 
 class Fault(NamedTuple):
-    """Why a sentence is not gold data.
+    """A reason that a sentence is not gold data.
 
     Attributes:
         message: includes the place.
@@ -190,43 +190,42 @@ class Treebank:
 
     def oddities(self) -> str:
         """Return the probable mistakes: how many words, and the place of the first one; empty if there are none."""
-        found = []
+        oddities = []
         for kind, is_odd in _ODDITIES.items():
             words = ((s.where, word) for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True))
             places = [where for where, word in words if word[2] != UNKNOWN_HEAD and is_odd(*word)]
             if places:
                 first = places[0].removeprefix(f"{self.path}, ")
-                found.append(f"{kind} in {counted(len(places), 'word')} (the first in {first})")
-        return "; ".join(found)
+                oddities.append(f"{kind} in {counted(len(places), 'word')} (the first in {first})")
+        return "; ".join(oddities)
 
     def odd_upos(self) -> str:
-        """Return which values of UPOS Universal Dependencies does not have, and the place of the first; empty if none."""
-        found = self.odd_upos_left_out + [(s.where, tag) for s in self.sentences for tag in _odd_tags(s.upos)]
-        if not found:
+        """Return a message about values of UPOS that UD does not have, with the place of the first; empty if there are none."""
+        odd_words = self.odd_upos_left_out + [(s.where, tag) for s in self.sentences for tag in _odd_tags(s.upos)]
+        if not odd_words:
             return ""
-        counts = Counter(tag for _, tag in found)
-        places = [where.removeprefix(f"{self.path}, ") for where, _ in found]
+        counts = Counter(tag for _, tag in odd_words)
+        places = [where.removeprefix(f"{self.path}, ") for where, _ in odd_words]
         first = min(places, key=lambda place: int(place.split(",")[0].removeprefix("line ")))
         tags = ", ".join(f"{shortened(tag)!r}{did_you_mean(tag, UD_TAGS)}" for tag, _ in counts.most_common(_LISTED))
         more = f", and {counted(len(counts) - _LISTED, 'other value')}" if len(counts) > _LISTED else ""
-        return f"UPOS is not one of UD's in {counted(len(found), 'word')} (the first in {first}): {tags}{more}"
+        return f"UPOS is not one of UD's in {counted(len(odd_words), 'word')} (the first in {first}): {tags}{more}"
 
     def __str__(self) -> str:
-        read = f"{counted(len(self), 'sentence')}, {counted(self.n_words, 'word')}"
+        counts = f"{counted(len(self), 'sentence')}, {counted(self.n_words, 'word')}"
         if self.n_known_heads < self.n_words:
-            read += f", of which the heads of {self.n_known_heads:,} are known"
-        read += f", {self.nonprojective_percent:.1f}% non-projective trees"
+            counts += f", of which the heads of {self.n_known_heads:,} are known"
+        counts += f", {self.nonprojective_percent:.1f}% non-projective trees"
         skipped = f"{counted(self.n_multiword_tokens, 'multiword token')}, {counted(self.n_empty_nodes, 'empty node')}"
         if self.n_left_out:
             skipped += f", {counted(self.n_left_out, 'faulty sentence')}"
-        return f"{self.path}: {read} (skipped: {skipped})"
+        return f"{self.path}: {counts} (skipped: {skipped})"
 
 
 def read_treebank(path: str | Path, skip: bool = False, partial: bool = False, scored: bool = False) -> Treebank:
     """Read a file of gold trees: CoNLL-U in UTF-8, plain or compressed, by the ending of its name; BOM and CRLF are fine.
 
     Args:
-        path: the file.
         skip: whether sentences with faults are left out.
         partial: whether HEAD and DEPREL may be ``_``, which means unknown.
         scored: whether parses are compared with the trees, rather than learned from them.
@@ -253,15 +252,15 @@ def read_with_faults(path: str | Path, partial: bool = False, scored: bool = Fal
     try:
         with open_input(path) as stream:
             for sentence in read_raw_sentences(_without_nul(stream, treebank.path), treebank.path, strict=False):
-                gold, own = None, _not_utf8(sentence)
+                gold, sentence_faults = None, _not_utf8(sentence)
                 try:
                     gold = _gold_sentence(sentence, partial)
                 except ConlluError as error:
-                    own += [Fault(*one) for one in sentence.faults(partial) or [(str(error), False)]]
-                faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(own)]
-                if own and len(sentence):
+                    sentence_faults += [Fault(*fault) for fault in sentence.faults(partial) or [(str(error), False)]]
+                faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(sentence_faults)]
+                if sentence_faults and len(sentence):
                     treebank.odd_upos_left_out += [(sentence.place(), tag) for tag in _odd_tags(sentence.column(UPOS))]
-                if gold is not None and not own:
+                if gold is not None and not sentence_faults:
                     treebank.sentences.append(gold)
                     treebank.n_multiword_tokens += len(sentence.multiwords)
                     treebank.n_empty_nodes += len(sentence.empty_nodes)
@@ -397,10 +396,12 @@ class TrainingFiles:
         if not (self.skip or self.fold is not None or any(self.held_out)) and (dev is None or len(dev.paths) == 1):
             return [*self.paths], None if dev is None else dev.paths[0]
         train, held_out, _ = self.split(read_treebanks(self.paths, self.skip, partial=self.partial))
-        made = _copied(train, self.paths, folder / "train.conllu")
+        train_file = _copied(train, self.paths, folder / "train.conllu")
         if dev is not None:
-            return [made], _copied(read_treebanks(dev.paths, self.skip, partial=self.partial), dev.paths, folder / "dev.conllu")
-        return [made], None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
+            return [train_file], _copied(
+                read_treebanks(dev.paths, self.skip, partial=self.partial), dev.paths, folder / "dev.conllu"
+            )
+        return [train_file], None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
 
 
 def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treebank | None]:

@@ -33,7 +33,7 @@ _Kind = TypeVar("_Kind", bound=Task)
 
 
 class Vocabularies:
-    """What a model reads and predicts of words.
+    """The values that a model reads and predicts of words.
 
     Args:
         by_attribute: the vocabularies of attributes, in a fixed order.
@@ -76,7 +76,7 @@ class Vocabularies:
     @property
     def columns(self) -> dict[str, Vocabulary]:
         """By column that the tasks choose among, its values."""
-        return {column: known for task in self.tasks for column, known in task.columns.items()}
+        return {column: vocabulary for task in self.tasks for column, vocabulary in task.columns.items()}
 
     @property
     def tags(self) -> Mapping[str, Vocabulary]:
@@ -95,13 +95,13 @@ class Vocabularies:
             return tagger.sets
         if self.lemmas is None or self.lemmas.columns != [*self.tags]:
             return TagSets([*self.tags], [], [])
-        forms = sorted(((tags, len(own)) for tags, own in self.lemmas.seen.items() if tags), key=lambda one: -one[1])
+        forms = sorted(((tags, len(lemmas)) for tags, lemmas in self.lemmas.seen.items() if tags), key=lambda pair: -pair[1])
         return TagSets.of_values([tags for tags, _ in forms], self.tags, [number for _, number in forms])
 
     @property
     def similar(self) -> bool:
         """Whether unknown forms count as similar known ones."""
-        return any(isinstance(known, SimilarVocabulary) for known in self.by_attribute.values())
+        return any(isinstance(vocabulary, SimilarVocabulary) for vocabulary in self.by_attribute.values())
 
     @property
     def attributes(self) -> list[str]:
@@ -129,11 +129,13 @@ class Vocabularies:
     @property
     def elements(self) -> dict[str, Elements]:
         """The elements of attributes whose values are sets."""
-        return {name: known.elements for name, known in self.by_attribute.items() if isinstance(known, SetVocabulary)}
+        return {
+            name: vocabulary.elements for name, vocabulary in self.by_attribute.items() if isinstance(vocabulary, SetVocabulary)
+        }
 
     @property
     def predicted(self) -> list[str]:
-        """The names of what the tasks predict of words: of tags and the lemma, keys of PREDICTED; of others, their own."""
+        """The names of the tasks' predictions: of tags and the lemma, keys of PREDICTED; of others, their own."""
         return [name for task in self.tasks for name in task.predicted]
 
     def for_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:
@@ -151,8 +153,8 @@ class Vocabularies:
         unseen = [self.n_rows + number for number, name in enumerate(self._attributes.sets) if name in attributes]
         further = [(part, place) for part, place in [*self.placed][1:] if part.column == column]
         places = [row for _, place in further for row in range(place.start, place.stop)]
-        found = Vocabularies(attributes, [part for part, _ in further], treebank=self._attributes.treebank)
-        return found, np.array([*rows, *places, *unseen], np.int64)
+        vocabularies = Vocabularies(attributes, [part for part, _ in further], treebank=self._attributes.treebank)
+        return vocabularies, np.array([*rows, *places, *unseen], np.int64)
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> Sentences:
         """Encode the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them).
@@ -192,12 +194,12 @@ class Vocabularies:
 
     def described(self, relations: Vocabulary) -> dict[str, Any]:
         """Return the content of vocabularies.json, including the relations."""
-        found: dict[str, Any] = {"relations": relations.symbols}
+        content: dict[str, Any] = {"relations": relations.symbols}
         for part in self.parts:
-            found |= part.described()
+            content |= part.described()
         for task in self.tasks:
-            found |= task.described()
-        return {name: found[name] for name in (*_ORDER, *found) if name in found}
+            content |= task.described()
+        return {name: content[name] for name in (*_ORDER, *content) if name in content}
 
     @classmethod
     def read(cls, contents: Contents) -> tuple[Vocabularies, Vocabulary]:
@@ -209,17 +211,17 @@ class Vocabularies:
         """
         encoder = None if contents.spec is None else contents.spec.encoder
         parts = [part for kind in PARTS if (part := kind.read(contents)) is not None] if encoder is not None else []
-        found = contents.vocabularies
+        content = contents.vocabularies
         with contents.errors_in_vocabularies():
-            check_type(found.get("attributes", {}), dict, "attributes")
-            named = {name: strings(values, f"attributes.{name}") for name, values in found["attributes"].items()}
-            for written in strings(found["relations"], "relations"):
+            check_type(content.get("attributes", {}), dict, "attributes")
+            named = {name: strings(values, f"attributes.{name}") for name, values in content["attributes"].items()}
+            for written in strings(content["relations"], "relations"):
                 check_written("relation", written)
-            relations, tasks = Vocabulary(found["relations"]), list[Task]()
+            relations, tasks = Vocabulary(content["relations"]), list[Task]()
             for kind in TASKS:
                 if (task := kind.read(contents, relations, tasks)) is not None:
                     tasks.append(task)
-            similar = looks_up_similar(found)
+            similar = looks_up_similar(content)
             by_attribute = {name: attribute_vocabulary(name, symbols, similar) for name, symbols in named.items()}
             return cls(by_attribute, parts, tasks), relations
 

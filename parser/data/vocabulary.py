@@ -98,10 +98,10 @@ class SetVocabulary(Vocabulary):
             raise OptimalStepError("a vocabulary of sets has at least one value")
         self.elements_of = elements_of
         sets = [frozenset(elements_of(symbol)) for symbol in self.symbols]
-        self._sizes = np.array([len(known) for known in sets])
+        self._sizes = np.array([len(elements) for elements in sets])
         having: dict[str, list[int]] = {}
-        for number, known in enumerate(sets):
-            for element in known:
+        for number, elements in enumerate(sets):
+            for element in elements:
                 having.setdefault(element, []).append(number)
         self._having = {element: np.array(numbers) for element, numbers in having.items()}  # the values with an element
         self._remembered = lru_cache(_REMEMBERED)(self._closest)
@@ -133,8 +133,8 @@ class SetVocabulary(Vocabulary):
 
     def have_unseen(self, values: Iterable[str]) -> list[bool]:
         """Return, for each value, whether it has an element that no known value has."""
-        known = self._numbers
-        return [value not in known and self._most_similar(value)[1] for value in values]
+        numbers = self._numbers
+        return [value not in numbers and self._most_similar(value)[1] for value in values]
 
     def _most_similar(self, value: str) -> tuple[int, bool]:
         """Return the number of the most similar value, and whether ``value`` has an element that no known value has."""

@@ -40,9 +40,8 @@ class DrawnArc:
     """An arc of a tree, and how it compares with the gold tree.
 
     Attributes:
-        head: the head, 0 = the artificial root.
-        child: the child, from 1.
-        deprel: the relation.
+        head: from 0, the artificial root.
+        child: from 1.
         kind: ``right``; ``wrong``: the gold tree has another arc or relation; ``missed``: a gold arc that the tree lacks.
     """
 
@@ -110,12 +109,12 @@ class DrawnTree:
 
 def levels(arcs: Sequence[DrawnArc]) -> list[int]:
     """Return the height of each arc, from 1: as low as possible, but above arcs under it or across it. O(n^2)."""
-    found: dict[int, int] = {}
+    heights: dict[int, int] = {}
     for i in sorted(range(len(arcs)), key=lambda i: arcs[i].span[1] - arcs[i].span[0]):
         low, high = arcs[i].span
-        below = [found[j] for j in found if arcs[j].span[0] < high and low < arcs[j].span[1]]
-        found[i] = 1 + max(below, default=0)
-    return [found[i] for i in range(len(arcs))]
+        below = [heights[j] for j in heights if arcs[j].span[0] < high and low < arcs[j].span[1]]
+        heights[i] = 1 + max(below, default=0)
+    return [heights[i] for i in range(len(arcs))]
 
 
 def display_width(text: str) -> int:
@@ -177,9 +176,7 @@ def _heads_and_deprels(sentence: RawSentence) -> tuple[list[int], list[str]]:
 def as_text(tree: DrawnTree, color: bool = False) -> str:
     """Return the tree as lines of text; the line of a word with a wrong arc ends with the gold arc.
 
-    Args:
-        tree: the tree.
-        color: whether such lines are red, by ANSI escape codes.
+    ``color``: whether such lines are red, by ANSI escape codes.
     """
     words = [""] + [printable(form) for form in tree.forms]
     number_width = len(str(len(tree)))
@@ -298,9 +295,9 @@ def _places(
                     higher = [(x, word) for x, word, other_top in between if other_top > top]
                     middles[arc], missing, word = _label_place(widths[arc], left, higher, right)
                     lacking[word] = max(lacking.get(word, 0.0), missing)
-            for one, other in pairwise([arc for arc in arcs if not arc.head]):
-                room = abs(middles[other] - middles[one]) - (widths[one] + widths[other]) / 2
-                lacking[other.child] = max(lacking.get(other.child, 0.0), _CLEAR - room)
+            for before, after in pairwise([arc for arc in arcs if not arc.head]):
+                room = abs(middles[after] - middles[before]) - (widths[before] + widths[after]) / 2
+                lacking[after.child] = max(lacking.get(after.child, 0.0), _CLEAR - room)
         if not any(missing > 0 for missing in lacking.values()):
             return centers, width, ends, middles
         for word, missing in lacking.items():
@@ -326,12 +323,12 @@ def _label_place(
     center = (left[0] + right[0]) / 2
     places: list[float] = []
     lacking, word = inf, 0
-    for one, other in pairwise([left, *between, right]):
-        low, high = one[0] + (_OWN if one == left else _CLEAR), other[0] - (_OWN if other == right else _CLEAR)
+    for before, after in pairwise([left, *between, right]):
+        low, high = before[0] + (_OWN if before == left else _CLEAR), after[0] - (_OWN if after == right else _CLEAR)
         if high - low >= width:
             places.append(min(max(center, low + width / 2), high - width / 2))
-        elif one[1] != other[1] and width - (high - low) < lacking:
-            lacking, word = width - (high - low), max(one[1], other[1])
+        elif before[1] != after[1] and width - (high - low) < lacking:
+            lacking, word = width - (high - low), max(before[1], after[1])
     if places:
         return min(places, key=lambda place: abs(place - center)), 0.0, word
     return center, lacking + 0.1, word
@@ -341,7 +338,6 @@ def _centers(tree: DrawnTree, labels: Mapping[DrawnArc, float], wider: Sequence[
     """Return the middle of each word, from 1, and the width; neighbours leave room for a relation between them.
 
     Args:
-        tree: the tree.
         labels: the widths of the relations of all arcs.
         wider: by word, further room before it.
     """
@@ -368,7 +364,7 @@ def _centers(tree: DrawnTree, labels: Mapping[DrawnArc, float], wider: Sequence[
 
 def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[DrawnArc, int], float]:
     """Return where an arc meets a word, by arc and word: arcs to the same side stand next to one another, long ones inside."""
-    found = {}
+    ends = {}
     for kinds in (("right", "wrong"), ("missed",)):
         for word in range(1, len(centers)):
             here = [arc for arc in arcs if arc.kind in kinds and word in (arc.head, arc.child)]
@@ -378,8 +374,8 @@ def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[Draw
             # From left to right: arcs to the left, the nearest first; then arcs to the right, the furthest first.
             order = [*to_left, *(a for a in here if not a.head), *to_right]
             for place, arc in enumerate(order):
-                found[arc, word] = centers[word] + 5.0 * (place - (len(order) - 1) / 2)
-    return found
+                ends[arc, word] = centers[word] + 5.0 * (place - (len(order) - 1) / 2)
+    return ends
 
 
 def _arc(

@@ -86,7 +86,7 @@ def contents(parts: Iterable[str], groups: Iterable[str] = ()) -> str:
     """Return a list of links to the sections of a page.
 
     Args:
-        parts: the parts of the page, with their headings.
+        parts: of the page, with their headings.
         groups: beginnings of titles; sections whose titles begin with the same one share a line.
     """
     lines: dict[str, list[str]] = {}
@@ -122,7 +122,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
 def confusion_table(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
     """Return a confusion matrix of the most frequent gold relations; all other relations share one row and column.
 
-    The darkness of a cell is the share of the words of the gold relation (row) that got the relation of the column.
+    A cell is the darker, the larger the share of the row's words (gold relation) that got the column's relation.
 
     Args:
         counts: words by gold relation and relation of the system.

@@ -60,8 +60,8 @@ def as_picture(trees: Sequence[DrawnTree], kind: str) -> bytes:
     fonts = ", ".join(f'"{name.strip()}"' for name in drawings[0].attrib["font-family"].split(",")[:2])
     source = _START.replace("FONTS", f"({fonts})") + "#pagebreak()\n".join(map(_page, drawings))
     widest = _WIDEST_PNG / min(_POINTS * float(drawings[0].attrib["width"]), _WIDEST_PDF)
-    found: bytes = package.compile(source.encode(), format=kind, ppi=_INCH * min(_SCALE / _POINTS, widest))
-    return found
+    picture: bytes = package.compile(source.encode(), format=kind, ppi=_INCH * min(_SCALE / _POINTS, widest))
+    return picture
 
 
 def _page(drawing: Element) -> str:
@@ -80,13 +80,13 @@ def _page(drawing: Element) -> str:
 
 def _word(text: Element, unit: float) -> str:
     """Return the source of a text of a drawing: a call of ``word`` in _START."""
-    given = text.attrib
-    x, y, size = (f"{unit * float(given[name])}pt" for name in ("x", "y", "font-size"))
-    edge, color = "none", given.get("fill", "#fff")
-    if "stroke" in given:
-        thickness = f"{unit * float(given['stroke-width'])}pt"
-        edge = f'(paint: rgb("{given["stroke"]}"), thickness: {thickness}, join: "round")'
-    direction = given.get("direction", "auto")
+    attributes = text.attrib
+    x, y, size = (f"{unit * float(attributes[name])}pt" for name in ("x", "y", "font-size"))
+    edge, color = "none", attributes.get("fill", "#fff")
+    if "stroke" in attributes:
+        thickness = f"{unit * float(attributes['stroke-width'])}pt"
+        edge = f'(paint: rgb("{attributes["stroke"]}"), thickness: {thickness}, join: "round")'
+    direction = attributes.get("direction", "auto")
     return f'#word({x}, {y}, {direction}, {size}, rgb("{color}"), {edge}, "{_escaped(text.text or "")}")'
 
 

@@ -42,7 +42,7 @@ def noun_chunks(doclike: Doc | Span, own: Callable[[Doc | Span], Chunks] | None 
     """Yield the noun chunks of a doc or a span.
 
     Args:
-        doclike: the doc or the span.
+        doclike: all of a doc, or a part of it.
         own: the iterator of its language, for docs with relations that are not of UD; None: there is none.
 
     Raises:
@@ -56,10 +56,10 @@ def noun_chunks(doclike: Doc | Span, own: Callable[[Doc | Span], Chunks] | None 
         return
     tagged = doc.has_annotation("POS")
     label = doc.vocab.strings.add("NP")
-    found = [_extent(token) for token in doclike if _has_chunk(token, tagged)]
+    extents = [_extent(token) for token in doclike if _has_chunk(token, tagged)]
     taken: set[int] = set()
     kept = []
-    for start, end in sorted(found, key=lambda extent: extent[0] - extent[1]):
+    for start, end in sorted(extents, key=lambda extent: extent[0] - extent[1]):
         if taken.isdisjoint(range(start, end)):
             taken.update(range(start, end))
             kept.append((start, end, label))

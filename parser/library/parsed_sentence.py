@@ -94,7 +94,7 @@ def read_arcs(
     deprels: Iterable[Iterable[str | None]] | None,
     single_root: bool,
 ) -> tuple[list[list[int]], list[list[str]] | None]:
-    """Return the arcs given for sentences: heads, UNKNOWN_HEAD for none, and relations, ``_`` for none.
+    """Return the given arcs of sentences: heads, UNKNOWN_HEAD where there is none, and relations, ``_`` where there is none.
 
     Raises:
         InputError: a word has no value, a value has the wrong type, or the heads are not part of a tree.
@@ -102,29 +102,29 @@ def read_arcs(
     if heads is None:
         raise InputError("deprels= gives the relations of given heads; add heads=")
     values = _word_values("heads", heads, sentences)
-    read = [[UNKNOWN_HEAD if head is None else _as_int(head) for head in own] for own in values]
-    for number, own in enumerate(read, 1):
-        wrong = [head for head in own if type(head) is not int or not UNKNOWN_HEAD <= head <= len(own)]
+    all_heads = [[UNKNOWN_HEAD if head is None else _as_int(head) for head in sentence_values] for sentence_values in values]
+    for number, sentence_heads in enumerate(all_heads, 1):
+        wrong = [head for head in sentence_heads if type(head) is not int or not UNKNOWN_HEAD <= head <= len(sentence_heads)]
         if wrong:
-            raise InputError(f"sentence {number}: the head {named(wrong[0])} is not one of 0..{len(own)}, nor None")
-        for fault in tree_faults(own, several_roots=not single_root):
+            raise InputError(f"sentence {number}: the head {named(wrong[0])} is not one of 0..{len(sentence_heads)}, nor None")
+        for fault in tree_faults(sentence_heads, several_roots=not single_root):
             raise InputError(f"sentence {number}, word {fault.row + 1}: {fault}")
     if deprels is None:
-        return read, None
+        return all_heads, None
     labels = _word_values("deprels", deprels, sentences)
     for number, own_labels in enumerate(labels, 1):
         for deprel in own_labels:
             if not (deprel is None or isinstance(deprel, str)):
                 raise InputError(f"sentence {number}: the relation {named(deprel)} is neither a str nor None")
-    return read, [[deprel or EMPTY for deprel in own_labels] for own_labels in labels]
+    return all_heads, [[deprel or EMPTY for deprel in sentence_labels] for sentence_labels in labels]
 
 
-def _word_values(name: str, given: Iterable[Iterable[Any]], sentences: Sequence[WordColumns]) -> list[list[Any]]:
+def _word_values(name: str, values: Iterable[Iterable[Any]], sentences: Sequence[WordColumns]) -> list[list[Any]]:
     """Return the values given for the words of each sentence, from any iterables."""
-    found = [None if isinstance(own, str) or not isinstance(own, Iterable) else list(own) for own in given]
-    if [None if own is None else len(own) for own in found] != [len(sentence.forms) for sentence in sentences]:
+    lists = [None if isinstance(item, str) or not isinstance(item, Iterable) else list(item) for item in values]
+    if [None if item is None else len(item) for item in lists] != [len(sentence.forms) for sentence in sentences]:
         raise InputError(f"{name}= must have a list for each sentence, with a value or None for each word")
-    return [own for own in found if own is not None]
+    return [item for item in lists if item is not None]
 
 
 def _as_int(value: Any) -> Any:
@@ -168,7 +168,7 @@ class _Word(NamedTuple):
 
 
 class _Words:
-    """The words of a sentence, whom their children can be asked of."""
+    """The words of a sentence, with the children of each."""
 
     def __init__(self, words: list[ParsedWord]) -> None:
         self.words = words
@@ -176,10 +176,10 @@ class _Words:
     @cached_property
     def children(self) -> list[list[ParsedWord]]:
         """The children of each word; those of the root come first."""
-        found: list[list[ParsedWord]] = [[] for _ in range(len(self.words) + 1)]
+        children: list[list[ParsedWord]] = [[] for _ in range(len(self.words) + 1)]
         for word in self.words:
-            found[word.head].append(word)
-        return found
+            children[word.head].append(word)
+        return children
 
 
 class ParsedWord(_Word):
@@ -218,12 +218,12 @@ class ParsedWord(_Word):
     def subtree(self) -> list[ParsedWord]:
         """The word itself and all words below it, in their order."""
         sentence = self._others()
-        found, left = [self.id], [self.id]
+        ids, left = [self.id], [self.id]
         while left:
             below = [child.id for child in sentence.children[left.pop()]]
-            found += below
+            ids += below
             left += below
-        return [sentence.words[number - 1] for number in sorted(found)]
+        return [sentence.words[number - 1] for number in sorted(ids)]
 
     def _others(self) -> _Words:
         try:

@@ -64,7 +64,7 @@ class Parser:
     """A trained parser.
 
     Args:
-        model: the model; its weights must not change.
+        model: its weights must not change.
         tokenizer: for parse_text().
         folder: the folder that has the tokenizer for parse_text() if none is given.
         beam: how to search; None: as the model folder says, or greedily.
@@ -191,7 +191,7 @@ class Parser:
         deprels: Iterable[Iterable[str | None]] | None = None,
         fit_tags: bool = True,
     ) -> ParsedSentences:
-        """Parses sentences.
+        """Parse sentences.
 
         Args:
             sentences: each a list of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
@@ -213,41 +213,43 @@ class Parser:
             raise InputError(f"{named(sentences)} is not a list of sentences; give a list, each sentence a list of its words")
         single_root = truth("single_root", single_root)
         allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
-        read = [read_words(sentence, number) for number, sentence in enumerate(sentences, 1)]
+        word_columns = [read_words(sentence, number) for number, sentence in enumerate(sentences, 1)]
         if not allow_missing_columns:
-            self._check_columns(read)
-        given = None if heads is None and deprels is None else GivenArcs(*read_arcs(read, heads, deprels, single_root))
-        return ParsedSentences(self._trees(read, single_root, given, fit_tags))
+            self._check_columns(word_columns)
+        arcs = None if heads is None and deprels is None else GivenArcs(*read_arcs(word_columns, heads, deprels, single_root))
+        return ParsedSentences(self._trees(word_columns, single_root, arcs, fit_tags))
 
     def _trees(
-        self, read: list[WordColumns], single_root: bool, given: GivenArcs | None = None, fit_tags: bool = True
+        self, word_columns: list[WordColumns], single_root: bool, arcs: GivenArcs | None = None, fit_tags: bool = True
     ) -> Iterator[ParsedSentence]:
         """Yield the trees of sentences, with the given arcs."""
         with self._encoding:
-            encoded = self.model.vocabularies.encode(read)
+            encoded = self.model.vocabularies.encode(word_columns)
         for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN):
-            part = given and given.span(first, last)
-            yield from self._parsed(read[first:last], encoded.span(first, last), single_root, part, fit_tags)
+            part = arcs and arcs.span(first, last)
+            yield from self._parsed(word_columns[first:last], encoded.span(first, last), single_root, part, fit_tags)
 
     def _parsed(
-        self, read: list[WordColumns], encoded: Sentences, single_root: bool, given: GivenArcs | None, fit_tags: bool
+        self, word_columns: list[WordColumns], encoded: Sentences, single_root: bool, arcs: GivenArcs | None, fit_tags: bool
     ) -> Iterator[ParsedSentence]:
         """Yield the trees of sentences that were read and encoded, with the given arcs."""
-        own = [{name: values for name, values in columns.tags().items() if set(values) - {EMPTY}} for columns in read]
-        fitting, forms = own if fit_tags else [], [columns.forms for columns in read]
-        found = self._predictor.predict(encoded, forms, given, fitting, single_root=single_root)
-        assert found.steps is not None, "the predictor was made with steps=True"
-        for s, (start, end) in enumerate(pairwise(found.parses.offsets.tolist())):
+        given_tags = [
+            {name: values for name, values in columns.tags().items() if set(values) - {EMPTY}} for columns in word_columns
+        ]
+        fitting, forms = given_tags if fit_tags else [], [columns.forms for columns in word_columns]
+        prediction = self._predictor.predict(encoded, forms, arcs, fitting, single_root=single_root)
+        assert prediction.steps is not None, "the predictor was made with steps=True"
+        for s, (start, end) in enumerate(pairwise(prediction.parses.offsets.tolist())):
             words = slice(start + 1, end)
             yield ParsedSentence(
-                forms=read[s].forms,
-                heads=found.parses.heads[words].tolist(),
-                deprels=found.deprels[words],
-                probabilities=found.probabilities[words].tolist(),
-                probability=float(np.exp(found.steps.trees[s])),
-                tags={column: values[words] for column, values in found.tags.values.items()},
-                given=own[s],
-                text=read[s].text,
+                forms=word_columns[s].forms,
+                heads=prediction.parses.heads[words].tolist(),
+                deprels=prediction.deprels[words],
+                probabilities=prediction.probabilities[words].tolist(),
+                probability=float(np.exp(prediction.steps.trees[s])),
+                tags={column: values[words] for column, values in prediction.tags.values.items()},
+                given=given_tags[s],
+                text=word_columns[s].text,
             )
 
     def parse_text(
@@ -259,7 +261,7 @@ class Parser:
         single_root: bool = True,
         allow_missing_columns: bool = False,
     ) -> ParsedSentences:
-        """Splits text into sentences and words, and parses them.
+        """Split text into sentences and words, and parse them.
 
         Args:
             text: any text; a blank line ends a sentence. A byte order mark before it is left out.
@@ -279,13 +281,13 @@ class Parser:
             raise InputError(f"{named(text)} is not text; give a str")
         _check_text_options(sentences, tokens)
         _check_characters(text, "the text")
-        found = self._pipeline(tokens).read(text, SentenceEnds(sentences))
+        tokenized = self._pipeline(tokens).read(text, SentenceEnds(sentences))
         if is_conllu(text):
             log.warning("the text: %s; give its words to parse()", IS_CONLLU)
-        read = _words_of(found)
+        word_columns = _words_of(tokenized)
         if not allow_missing_columns:
-            self._check_columns(read)
-        return _placed(text, found, self._trees(read, single_root))
+            self._check_columns(word_columns)
+        return _placed(text, tokenized, self._trees(word_columns, single_root))
 
     @overload
     def pipe(  # type: ignore[overload-overlap]  # a str is a list of forms to mypy, and a text here
@@ -324,7 +326,7 @@ class Parser:
         single_root: bool = True,
         allow_missing_columns: bool = False,
     ) -> Iterator[Any]:
-        """Parses any number of texts or sentences, many at a time, which is faster than one by one.
+        """Parse any number of texts or sentences, many at a time, which is faster than one by one.
 
         A ``str`` is a text, and yields its sentences, as parse_text() returns them. Anything else is a sentence, a list of
         words as for parse(), and yields its tree. Both kinds may be mixed. They are read as their results are needed, so that
@@ -353,8 +355,8 @@ class Parser:
         if not isinstance(batch_size, Integral) or isinstance(batch_size, bool) or batch_size < 1:
             raise InputError(f"batch_size={batch_size!r} is not possible; give a number from 1")
         _check_text_options(sentences, tokens)
-        found = self._piped(texts, int(batch_size), SentenceEnds(sentences), tokens, single_root, allow_missing_columns)
-        return _shown(found, texts) if progress else found
+        results = self._piped(texts, int(batch_size), SentenceEnds(sentences), tokens, single_root, allow_missing_columns)
+        return _shown(results, texts) if progress else results
 
     def _piped(
         self,
@@ -381,18 +383,18 @@ class Parser:
             texts = [item for item in batch if isinstance(item, str)]
             tokenized = self._pipeline(tokens).read_all(texts, sentences) if texts else []
             of_texts = iter(tokenized)
-            read = [_words_of(next(of_texts)) if isinstance(item, str) else item for item in batch]
+            batch_columns = [_words_of(next(of_texts)) if isinstance(item, str) else item for item in batch]
             if not allow_missing_columns:
-                for place, own in enumerate(read):
+                for place, item_columns in enumerate(batch_columns):
                     try:
-                        self._check_columns(own)
+                        self._check_columns(item_columns)
                     except MissingColumnsError as error:
-                        failure, read = error, read[:place]
+                        failure, batch_columns = error, batch_columns[:place]
                         break
-            trees = self._trees([one for own in read for one in own], single_root)
+            trees = self._trees([columns for item_columns in batch_columns for columns in item_columns], single_root)
             of_texts = iter(tokenized)
-            for item, own in zip(batch, read, strict=False):
-                parsed = islice(trees, len(own))
+            for item, item_columns in zip(batch, batch_columns, strict=False):
+                parsed = islice(trees, len(item_columns))
                 yield _placed(item, next(of_texts), parsed) if isinstance(item, str) else next(parsed)
             if len(batch) < batch_size:
                 break
@@ -400,11 +402,13 @@ class Parser:
             raise failure
 
     def _pipeline(self, tokens: str) -> TextPipeline:
-        """Return what splits text; ``tokens``: a member of TokenEnds."""
+        """Return the pipeline that splits text; ``tokens``: a member of TokenEnds."""
         if tokens not in self._pipelines:
-            given = self._pipelines.get(TokenEnds.MODEL)
-            if tokens == TokenEnds.SPACE and (given is not None or self._folder is None):
-                self._pipelines[tokens] = TextPipeline(BlankSplitter(), None if given is None else given.segmenter)
+            model_pipeline = self._pipelines.get(TokenEnds.MODEL)
+            if tokens == TokenEnds.SPACE and (model_pipeline is not None or self._folder is None):
+                self._pipelines[tokens] = TextPipeline(
+                    BlankSplitter(), None if model_pipeline is None else model_pipeline.segmenter
+                )
             elif self._folder is not None:
                 self._pipelines[tokens] = TextPipeline.of_model(self._folder, None, tokens, self._abbreviations)
             else:
@@ -423,10 +427,10 @@ class Parser:
 
 
 def _check_text_options(sentences: str, tokens: str) -> None:
-    for name, value, known in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
-        if value not in list(known):
-            near = did_you_mean(str(value), known)
-            raise InputError(f"{name}={value!r} is unknown{near}; known: {', '.join(known)}")
+    for name, value, choices in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
+        if value not in list(choices):
+            near = did_you_mean(str(value), choices)
+            raise InputError(f"{name}={value!r} is unknown{near}; known: {', '.join(choices)}")
 
 
 def _check_characters(text: str, name: str) -> None:
@@ -438,29 +442,32 @@ def _check_characters(text: str, name: str) -> None:
         raise InputError(f"{which}; decode the text with errors='replace'") from error
 
 
-def _words_of(found: Iterable[TokenizedSentence]) -> list[WordColumns]:
-    """Return the words of sentences that were found in a text."""
-    return [read_words([word for token in one.tokens for word in token.words], number) for number, one in enumerate(found, 1)]
+def _words_of(sentences: Iterable[TokenizedSentence]) -> list[WordColumns]:
+    """Return the columns of sentences of a text."""
+    return [
+        read_words([word for token in sentence.tokens for word in token.words], number)
+        for number, sentence in enumerate(sentences, 1)
+    ]
 
 
-def _placed(text: str, found: list[TokenizedSentence], parsed: Iterable[ParsedSentence]) -> ParsedSentences:
-    """Return the trees of a text's sentences with their tokens, and the places of these in the text."""
+def _placed(text: str, tokenized: list[TokenizedSentence], parsed: Iterable[ParsedSentence]) -> ParsedSentences:
+    """Return the trees of a text's sentences with their tokens, and the place of each token in the text."""
     return ParsedSentences(
         replace(
             sentence,
-            tokens=own.tokens,
-            spans=[(token.start, token.end) for token in own.tokens],
-            text=text[own.tokens[0].start : own.tokens[-1].end],
+            tokens=source.tokens,
+            spans=[(token.start, token.end) for token in source.tokens],
+            text=text[source.tokens[0].start : source.tokens[-1].end],
         )
-        for sentence, own in zip(parsed, found, strict=True)
+        for sentence, source in zip(parsed, tokenized, strict=True)
     )
 
 
-def _shown(found: Iterator[Any], items: Iterable[Any]) -> Iterator[Any]:
+def _shown(results: Iterator[Any], items: Iterable[Any]) -> Iterator[Any]:
     """Yield results, while a bar on standard error shows how many there were."""
     from tqdm.auto import tqdm
 
     with tqdm(total=len(items) if isinstance(items, Sized) else None, unit=" items") as bar:
-        for one in found:
+        for result in results:
             bar.update()
-            yield one
+            yield result

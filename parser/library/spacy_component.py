@@ -66,7 +66,7 @@ ATTRIBUTES = {"lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "feats": "MORPH"}
 
 
 def _set(token: Token, column: str, value: str) -> None:
-    """Sets the value of a column; ``_`` is empty, except as a lemma."""
+    """Set the value of a column; ``_`` is empty, except as a lemma."""
     value = "" if value == EMPTY and column != "lemma" else value
     match column:
         case "lemma":
@@ -180,12 +180,12 @@ class OptimalStep(Pipe):
         return self._loaded
 
     def __call__(self, doc: Doc) -> Doc:
-        """Parses a document, in place."""
+        """Parse a document, in place."""
         self._annotate([doc])
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Parses documents, ``batch_size`` at a time; batches that go to spaCy's error handler are left out."""
+        """Parse documents, ``batch_size`` at a time; batches that go to spaCy's error handler are left out."""
         handle = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
@@ -197,7 +197,7 @@ class OptimalStep(Pipe):
                 yield from docs
 
     def to_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> None:
-        """Copies the model folder, whole or not at all, so that the pipeline's folder is complete.
+        """Copy the model folder, whole or not at all, so that the pipeline's folder is complete.
 
         An older folder is replaced, or removed if there is no model.
 
@@ -236,8 +236,8 @@ class OptimalStep(Pipe):
         if self._has_model:
             with self._model_folder() as folder:
                 paths = {path.relative_to(folder).as_posix(): path for path in (*folder.iterdir(), *(folder / HELD).glob("*"))}
-                found = {name: path for name, path in paths.items() if _PART.fullmatch(name)}
-                parts = {name: np.frombuffer(path.read_bytes(), np.uint8) for name, path in found.items()}
+                model_files = {name: path for name, path in paths.items() if _PART.fullmatch(name)}
+                parts = {name: np.frombuffer(path.read_bytes(), np.uint8) for name, path in model_files.items()}
         written: bytes = save(parts)  # unlike a pickle, it cannot contain code
         return written
 
@@ -271,7 +271,7 @@ class OptimalStep(Pipe):
 
     @contextmanager
     def _model_folder(self) -> Iterator[Path]:
-        """Yields the folder of the model, which must exist; for files from from_bytes(), a temporary folder."""
+        """Yield the folder of the model, which must exist; for files from from_bytes(), a temporary folder."""
         if self._parts is None:
             assert self._folder is not None
             yield find_named(self._folder)
@@ -298,7 +298,7 @@ class OptimalStep(Pipe):
                 self._write(doc, by_doc.get(id(doc), []))
 
     def _sentences(self, doc: Doc) -> Iterator[list[Token]]:
-        """Yields the words of each sentence that has words."""
+        """Yield the words of each sentence that has words."""
         if not doc.has_annotation("SENT_START", require_complete=True):
             open_starts = [token.i for token in doc[1:] if token.is_sent_start is None]
             self._sentencizer(doc)  # which decides these alone
@@ -325,11 +325,11 @@ class OptimalStep(Pipe):
                     _set(word, column, tree.tags[column][number])
 
     def _warn_of_whole_tokens(self, forms: Iterable[str]) -> None:
-        """Warns once, if the model knows words that this pipeline does not split."""
+        """Warn once, if the model knows words that this pipeline does not split."""
         if self._whole is None:
             return
-        if found := self._whole.among(forms):
-            shown = ", ".join(f"{whole} ({' '.join(words)})" for whole, words in found.items())
+        if splits := self._whole.among(forms):
+            shown = ", ".join(f"{whole} ({' '.join(words)})" for whole, words in splits.items())
             log.warning(
                 "%s: this pipeline leaves whole what the model has learned as several words, such as %s; its trees are better "
                 'for a Doc of the words that Parser.parse_text finds, see "In spaCy" in docs/library.md',
@@ -347,13 +347,9 @@ class OptimalStep(Pipe):
 
 
 class WholeTokens:
-    """Finds tokens that a model's own tokenizer splits into several words, such as ``ao`` (a o) in Portuguese.
+    """A search for tokens that a model's own tokenizer splits into several words, such as ``ao`` (a o) in Portuguese."""
 
-    Args:
-        pipeline: the model's.
-    """
-
-    # Distinct forms to look at: contractions are frequent, so they come early. This many take some 50 ms.
+    # Distinct forms to look at: contractions are frequent, so they come early. So many forms take some 50 ms.
     MOST = 1000
     # Forms to name in the warning.
     _SHOWN = 3
@@ -364,7 +360,7 @@ class WholeTokens:
 
     @classmethod
     def of(cls, folder: Path) -> WholeTokens | None:
-        """Return that of a model's folder; None if it has no tokenizer that can be used."""
+        """Return the search with the tokenizer of a model's folder; None if it has none that can be used."""
         try:
             return cls(TextPipeline.of_model(folder))
         except (TokenizerError, ModelError):
@@ -380,7 +376,7 @@ class WholeTokens:
         new = [form for form in dict.fromkeys(forms) if form not in self._seen and form.isprintable() and " " not in form]
         new = new[: self.MOST - len(self._seen)]
         self._seen.update(new)
-        lines = [one.tokens for one in self._pipeline.read("\n".join(new), SentenceEnds.LINE)]
+        lines = [sentence.tokens for sentence in self._pipeline.read("\n".join(new), SentenceEnds.LINE)]
         split = {line[0].form: line[0].words for line in lines if len(line) == 1 and len(line[0].words) > 1}
         return {form: split[form] for form in [form for form in new if form in split][: self._SHOWN]}
 
@@ -390,9 +386,9 @@ def set_noun_chunks(vocab: Vocab) -> None:
     vocab.get_noun_chunks = _with_ours(vocab.get_noun_chunks)
 
 
-def _with_ours(own: Any) -> Any:
-    """Return our iterator, with that of a language for trees that are not ours; it can be pickled with the vocabulary."""
-    return own if isinstance(own, partial) and own.func is noun_chunks else partial(noun_chunks, own=own)
+def _with_ours(iterator: Any) -> Any:
+    """Return our iterator of noun chunks, which leaves other trees to the language's; it can be pickled with the vocabulary."""
+    return iterator if isinstance(iterator, partial) and iterator.func is noun_chunks else partial(noun_chunks, own=iterator)
 
 
 def _is_from_saved_pipeline() -> bool:
@@ -410,11 +406,9 @@ def _is_from_saved_pipeline() -> bool:
 
 
 def _move_starts_off_whitespace(doc: Doc, movable: set[int]) -> None:
-    """Moves a sentence start from whitespace to the next word, if any: a line break at the end is no sentence.
+    """Move a sentence start from whitespace to the next word, if any: a line break at the end is no sentence.
 
-    Args:
-        doc: the doc.
-        movable: the tokens whose starts may be set; those of an earlier component stay.
+    ``movable``: the tokens whose starts may be set; those of an earlier component stay.
     """
     begins = False
     for token in doc[1:]:

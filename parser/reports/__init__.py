@@ -1,1 +1,1 @@
-"""What people read of a parser: a computation step by step, a page about a run."""
+"""Reports for people: a computation step by step, a page about a run."""

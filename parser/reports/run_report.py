@@ -118,12 +118,12 @@ def _parsed(name: str, run: Path, gold: Path, output: Path) -> Parsed:
 def _read_object(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file of a run; empty if there is no such file."""
     try:
-        found = from_json(path.read_bytes()) if path.is_file() else {}
+        content = from_json(path.read_bytes()) if path.is_file() else {}
     except ValueError as error:
         raise OptimalStepError(f"{path}: this file is damaged ({error}); start the run again, or remove the file") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise OptimalStepError(f"{path}: this file is not of a run; remove it")
-    return found
+    return content
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -135,19 +135,19 @@ def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
-    known = [(part, one) for one in parsed for part in ("train", "dev", "test")]
-    uses = [f"{part} part of {one.name}" for part, one in known if one.settings.get(f"treebank.{part}") == str(gold)]
+    parts_of_runs = [(part, run) for run in parsed for part in ("train", "dev", "test")]
+    uses = [f"{part} part of {run.name}" for part, run in parts_of_runs if run.settings.get(f"treebank.{part}") == str(gold)]
     parts = [f"<p>Gold trees: {text(', '.join([gold.name, *uses]))}.</p>"]
     if len(parsed) == 2:
-        parts += [table(["", "run"], ((one.name, one.folder) for one in parsed)), *_differing_settings(parsed)]
+        parts += [table(["", "run"], ((run.name, run.folder) for run in parsed)), *_differing_settings(parsed)]
     elif parsed[0].metrics:
         metrics = parsed[0].metrics
         rows = ((key, str(metrics[key])) for key in _SETTINGS if metrics.get(key) is not None)
         parts.append(table(["setting", parsed[0].name], rows))
-    titles = ["", *(title for one in parsed for title in (one.name, "95% interval"))]
+    titles = ["", *(title for run in parsed for title in (run.name, "95% interval"))]
     if len(parsed) == 2:
         titles += ["difference", "p"]
-    predicted = [key for column, key in _PREDICTED.items() if any(column in one.predicted for one in parsed)]
+    predicted = [key for column, key in _PREDICTED.items() if any(column in run.predicted for run in parsed)]
     score_rows = [_score_row(key, NAMES[key], parsed) for key in (*predicted, *TREE_SCORES)]
     words = parsed[0].scores["words"].gold
     sentences = len(parsed[0].comparison.gold.sentences)
@@ -158,19 +158,19 @@ def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
 
 
 def _differing_settings(parsed: Sequence[Parsed]) -> list[str]:
-    first, second = (one.settings for one in parsed)
+    first, second = (run.settings for run in parsed)
     if not first or not second:
         return []
     keys = [key for key in first | second if _shown(first.get(key)) != _shown(second.get(key))]
     if not keys:
         return ["<p>The settings are the same.</p>"]
     rows = ((key, _shown(first.get(key)), _shown(second.get(key))) for key in keys)
-    return [table(["setting that differs", *(one.name for one in parsed)], rows)]
+    return [table(["setting that differs", *(run.name for run in parsed)], rows)]
 
 
 def _histogram(parsed: Sequence[Parsed]) -> list[str]:
     """Return a histogram of the LAS of sentences: ten percent a row, and a last row for sentences without a mistake."""
-    las = [f1(one.comparison.las_counts()) for one in parsed]
+    las = [f1(run.comparison.las_counts()) for run in parsed]
     counts = [np.bincount(np.minimum(scores // 10, 10).astype(int), minlength=11) for scores in las]
     rows: list[list[Cell]] = []
     for number in range(11):
@@ -178,13 +178,13 @@ def _histogram(parsed: Sequence[Parsed]) -> list[str]:
         for sentences in counts:
             row += [int(sentences[number]), Percentage(100.0 * sentences[number] / sentences.sum())]
         rows.append(row)
-    titles = ["LAS", *(title for one in parsed for title in (f"sentences, {one.name}", "percent"))]
+    titles = ["LAS", *(title for run in parsed for title in (f"sentences, {run.name}", "percent"))]
     return [heading("LAS of sentences"), table(titles, rows)]
 
 
 def _most_different(parsed: Sequence[Parsed]) -> list[int]:
     """Return the sentences in which one run has more words right than the other, the largest differences first."""
-    first, second = (one.comparison.las_counts()[:, 0] for one in parsed)
+    first, second = (run.comparison.las_counts()[:, 0] for run in parsed)
     difference = abs(first - second)
     return [s for s in np.argsort(-difference, kind="stable").tolist() if difference[s]]
 
@@ -196,16 +196,16 @@ def _shown(value: Any) -> str:
 def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
     row: list[Cell] = [name]
     counts = {"uas": Comparison.uas_counts, "las": Comparison.las_counts}.get(key)
-    made = []  # whether each run makes what is scored: a parser without a tagger passes gold tags through
-    for one in parsed:
-        low_high = "" if counts is None else "{:.2f} to {:.2f}".format(*interval(counts(one.comparison)))
-        made.append(key in TREE_SCORES or any(_PREDICTED[column] == key for column in one.predicted))
-        found = one.scores[key]
-        row += ["gold" if not made[-1] else Percentage(found.f1) if found.has_gold else "-", low_high]
+    predicts = []  # whether each run makes what is scored: a parser without a tagger passes gold tags through
+    for run in parsed:
+        low_high = "" if counts is None else "{:.2f} to {:.2f}".format(*interval(counts(run.comparison)))
+        predicts.append(key in TREE_SCORES or any(_PREDICTED[column] == key for column in run.predicted))
+        score = run.scores[key]
+        row += ["gold" if not predicts[-1] else Percentage(score.f1) if score.has_gold else "-", low_high]
     if len(parsed) == 2:
-        compared = all(made) and parsed[0].scores[key].has_gold
+        compared = all(predicts) and parsed[0].scores[key].has_gold
         row.append(f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}" if compared else "")
-        first, second = (one.comparison for one in parsed)
+        first, second = (run.comparison for run in parsed)
         row.append("" if counts is None else f"{randomization_test(counts(first), counts(second)):.4f}")
     return row
 
@@ -213,14 +213,14 @@ def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
 def _groups(parsed: Sequence[Parsed]) -> list[str]:
     parts = []
     for what in GROUPINGS:
-        found = [one.comparison.by(what) for one in parsed]
+        by_run = [run.comparison.by(what) for run in parsed]
         titles = [what, "gold words"]
-        for one in parsed:
-            titles += [f"F1, {one.name}", "precision", "recall"] if len(parsed) == 1 else [f"F1, {one.name}"]
+        for run in parsed:
+            titles += [f"F1, {run.name}", "precision", "recall"] if len(parsed) == 1 else [f"F1, {run.name}"]
         titles += ["difference"] * (len(parsed) - 1)
         rows: list[list[Cell]] = []
-        for group in dict.fromkeys(name for groups in found for name in groups):
-            scores = [groups.get(group) for groups in found]
+        for group in dict.fromkeys(name for groups in by_run for name in groups):
+            scores = [groups.get(group) for groups in by_run]
             words = max(score.gold for score in scores if score is not None)
             if words < (_FEWEST if what == "relation" else 1):
                 continue
@@ -241,12 +241,12 @@ def _groups(parsed: Sequence[Parsed]) -> list[str]:
 
 def _confusion(parsed: Sequence[Parsed]) -> list[str]:
     parts = [heading("Confused relations")]
-    for one in parsed:
-        found = one.comparison.confusion()
-        wrong = [(gold, system, n) for (gold, system), n in found.most_common() if gold != system]
+    for run in parsed:
+        counts = run.comparison.confusion()
+        wrong = [(gold, system, n) for (gold, system), n in counts.most_common() if gold != system]
         parts += [
-            f"<h3>{text(one.name)}</h3>",
-            confusion_table(found),
+            f"<h3>{text(run.name)}</h3>",
+            confusion_table(counts),
             table(["gold", "parser", "words"], wrong[:_WORST]),
         ]
     note = (
@@ -263,9 +263,9 @@ def _worst(parsed: Sequence[Parsed], gold: Path, outputs: Sequence[Path]) -> lis
     order = parsed[0].comparison.worst(len(sizes)) if len(parsed) == 1 else _most_different(parsed)
     worst = [s for s in order if sizes[s] <= _LONGEST][:_WORST]
     drawn: dict[int, list[str]] = {s: [] for s in worst}
-    for one, output in zip(parsed, outputs, strict=True):
+    for run, output in zip(parsed, outputs, strict=True):
         for s, named in enumerate(islice(read_trees(output, gold), max(worst, default=-1) + 1)):
             if s in drawn:
-                label = f"{named.title}, {one.name}" if len(parsed) > 1 else named.title
+                label = f"{named.title}, {run.name}" if len(parsed) > 1 else named.title
                 drawn[s].append(drawing(named.tree, label))
     return [*parts, *(picture for s in worst for picture in drawn[s])]

@@ -47,7 +47,6 @@ class JudgedTransition:
     """A labelled transition.
 
     Attributes:
-        name: its name.
         head, child: the arc that it makes; None if it makes no arc, or cannot be taken here.
         relation: the relation of the arc: with a model the relation that it scores, else the gold relation of the child.
         gold_arcs: how many gold arcs can still be made after it, its own included; None without gold tree.
@@ -108,10 +107,9 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
     """Return a gold computation.
 
     Args:
-        gold: the tree.
+        gold: it may lack heads if the oracle allows that.
         relations: of the system, by number, the gold relations included.
-        system: the transition system.
-        oracle: of that system.
+        oracle: for this system.
 
     Raises:
         NonProjectiveGoldError, OptimalStepError: the oracle does not take the tree.
@@ -135,9 +133,8 @@ def model_trace(model: NetworkModel, words: AttributeColumns, n: int, oracle: Or
     """Return the computation of a model.
 
     Args:
-        model: the parser.
         words: the columns of the sentence.
-        n: its words.
+        n: the number of words.
         oracle: of the model's system; it scores the transitions if there is a gold tree.
         gold: the gold tree, if there is one.
 
@@ -186,14 +183,14 @@ def _scored(
 ) -> list[_ScoredTransition]:
     """Return all labelled transitions that have a score, the most probable first; ties are in the order of best()."""
     root = required_root_relation(system, single_root=True)
-    found, scores, allowed = [], [], []
+    labelled, scores, allowed = [], [], []
     for column, row in enumerate(transitions.rows[0].tolist()):
         if row == NO_NODE and transitions.starts is not None:
             continue  # no feature row, so no scores
         block, head = transitions.blocks[0, column], transitions.heads[0, column]
         size = int(system.block_sizes[block])
         for relation in range(size):
-            found.append((column, relations[relation] if size > 1 else None))
+            labelled.append((column, relations[relation] if size > 1 else None))
             scores.append(float(outputs[max(row, 0), system.block_starts[block] + relation]))
             free = head == NO_NODE or root == NO_NODE or (head == 0) == (relation == root)
             allowed.append(row != NO_NODE and free)
@@ -202,20 +199,22 @@ def _scored(
     allowed_odds = np.where(allowed, np.exp(np.minimum(np.array(scores) - highest, 0.0)), 0.0)
     raw, restricted = (odds / odds.sum()).tolist(), (allowed_odds / allowed_odds.sum()).tolist()
     return [
-        _ScoredTransition(*found[i], raw[i], restricted[i] if allowed[i] else None)
-        for i in sorted(range(len(found)), key=lambda i: -scores[i])
+        _ScoredTransition(*labelled[i], raw[i], restricted[i] if allowed[i] else None)
+        for i in sorted(range(len(labelled)), key=lambda i: -scores[i])
     ]
 
 
 def _listed(scored: Sequence[_ScoredTransition]) -> list[_ScoredTransition]:
-    """Return the first few, and the first one of each applicable transition."""
+    """Return the first few, and the first labelled one of each applicable transition."""
     seen: set[int] = set()
     listed = []
-    for place, one in enumerate(scored):
-        if (place < _TOP and one.raw_probability >= _LEAST) or (one.probability is not None and one.column not in seen):
-            listed.append(one)
-        if one.probability is not None:
-            seen.add(one.column)
+    for place, transition in enumerate(scored):
+        if (place < _TOP and transition.raw_probability >= _LEAST) or (
+            transition.probability is not None and transition.column not in seen
+        ):
+            listed.append(transition)
+        if transition.probability is not None:
+            seen.add(transition.column)
     return listed
 
 
@@ -248,14 +247,17 @@ def _step(
         return JudgedTransition(_WITHOUT_ARC.get(name, name), *ends, relation, arcs, raw, probability)
 
     if scored is None:
-        found, taken = [transition(c) for c in applicable], applicable.index(column)
+        judged, taken = [transition(c) for c in applicable], applicable.index(column)
     else:
         listed = _listed(scored)
-        taken = next(i for i, one in enumerate(listed) if one.probability is not None)
-        found = [transition(one.column, one.relation, one.raw_probability, one.probability) for one in listed]
+        taken = next(i for i, labelled in enumerate(listed) if labelled.probability is not None)
+        judged = [
+            transition(labelled.column, labelled.relation, labelled.raw_probability, labelled.probability)
+            for labelled in listed
+        ]
     size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
     lost = None if edges is None else int(edges[applicable].max() - edges[column])
-    return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
+    return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), judged, taken, lost)
 
 
 def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> Trace:
@@ -268,8 +270,7 @@ class Candidate:
     """An arc that a step could have made to a word.
 
     Attributes:
-        head: the head, 0 = the artificial root.
-        relation: the relation.
+        head: 0 = the artificial root.
         probability: of its labelled transition among those allowed: in the step that made the arc, or else in the step where it
             was highest. Probabilities of different steps do not add up to 1.
         step: that step, from 1.
@@ -288,21 +289,23 @@ class Candidate:
 def candidates(trace: Trace) -> list[list[Candidate]]:
     """Return each word's candidates among the listed transitions: the arc that was made, then other arcs by probability.
 
-    Args:
-        trace: a computation of a model.
+    ``trace`` is a computation of a model.
     """
-    found: list[dict[tuple[int, str], Candidate]] = [{} for _ in trace.heads]
+    by_word: list[dict[tuple[int, str], Candidate]] = [{} for _ in trace.heads]
     for number, step in enumerate(trace.steps, 1):
         for place, transition in enumerate(step.transitions):
             if transition.child is None or transition.head is None or transition.probability is None:
                 continue
             child = transition.child - 1
-            known, arc = found[child], (transition.head, transition.relation or "_")
+            arcs, arc = by_word[child], (transition.head, transition.relation or "_")
             taken = place == step.taken and arc == (trace.heads[child], trace.deprels[child])  # and not undone (arc_eager)
-            before = known.get(arc)
+            before = arcs.get(arc)
             if taken or before is None or (not before.taken and before.probability < transition.probability):
-                known[arc] = Candidate(*arc, transition.probability, number, step.calibrated if taken else None, taken)
-    return [sorted(known.values(), key=lambda one: (not one.taken, -one.probability, one.step)) for known in found]
+                arcs[arc] = Candidate(*arc, transition.probability, number, step.calibrated if taken else None, taken)
+    return [
+        sorted(arcs.values(), key=lambda candidate: (not candidate.taken, -candidate.probability, candidate.step))
+        for arcs in by_word
+    ]
 
 
 def drawn(trace: Trace, forms: Sequence[str], tags: Sequence[str], gold: GoldTree | None) -> DrawnTree:
@@ -349,15 +352,15 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
     forms = tree.forms
     parts = ['<div class="steps">', drawing(tree)]
     parts += ["<p hidden><button>previous</button> <button>next</button> The drawing shows the arcs made so far.</p>"]
-    made = ""
+    children = ""
     for number, step in enumerate(trace.steps, 1):
         taken = step.transitions[step.taken]
         if taken.child is not None and taken.head == trace.heads[taken.child - 1]:  # and not undone later (arc_eager)
-            made = f"{made} {taken.child}".lstrip()
+            children = f"{children} {taken.child}".lstrip()
         stack = " ".join(_word(forms, node) for node in step.stack)
         buffer = " ".join(_word(forms, node) for node in step.buffer)
         parts += [
-            f'<section data-made="{made}"><h3>step {number} of {len(trace.steps)}</h3>',
+            f'<section data-made="{children}"><h3>step {number} of {len(trace.steps)}</h3>',
             f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
             table(_head(step), (_row(step, i, forms) for i in range(len(step.transitions)))),
         ]

@@ -18,8 +18,8 @@ __all__ = ["Settings", "SettingsError", "register"]
 
 
 def register() -> None:
-    """Registers with hydra what configs/ names: the classes of settings by model and beam, the group ``oracle``, the
-    callback for folders, and the resolver ``as_noted``.
+    """Register with hydra the names that configs/ uses: the classes of settings by model and beam, the group ``oracle``,
+    the callback for folders, and the resolver ``as_noted``.
 
     Register your own oracles (``oracles.register``) first; they are then choices of ``oracle=``.
     """

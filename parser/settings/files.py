@@ -24,7 +24,7 @@ ENCODER = "encoder.pretrained"  # it may also name a model on the Hugging Face h
 
 @dataclass(frozen=True)
 class FilesPlan:
-    """What a run reads.
+    """The files and folders that a run reads.
 
     Attributes:
         train: the files of the training sentences, and which of these are held out.
@@ -45,7 +45,7 @@ class FilesPlan:
 
     @classmethod
     def of(cls, settings: Settings) -> FilesPlan:
-        """Return what settings name.
+        """Return the files and folders that settings name.
 
         Raises:
             SettingsError: there is no training part; or a path, a share of sentences or the number of a fold is invalid.
@@ -74,19 +74,19 @@ class FilesPlan:
             if Path(name).is_dir():
                 raise SettingsError(f"{key}={name}: this is a folder; name a file in it")
             if not Path(name).is_file():
-                known = f"{Path(self.treebanks).as_posix()}/" in Path(name).as_posix()
+                in_treebanks = f"{Path(self.treebanks).as_posix()}/" in Path(name).as_posix()
                 fix = f"; paths.treebanks={self.treebanks} must be the folder that holds the treebanks known by name"
-                raise SettingsError(f"{key}={name}: there is no such file{fix if known else ''}")
+                raise SettingsError(f"{key}={name}: there is no such file{fix if in_treebanks else ''}")
 
 
 def named_paths(settings: Settings, kind: PathKind) -> dict[str, str]:
     """Return, by setting, the files or folders of a kind; several of a setting are ``treebank.train.0`` and so on."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for key in (key for key, path in path_settings().items() if path.kind is kind):
         group, _, name = key.rpartition(".")
         holder = getattr(settings, group, None) if group else settings
-        found |= numbered(key, getattr(holder, name, None))
-    return found
+        paths |= numbered(key, getattr(holder, name, None))
+    return paths
 
 
 def numbered(key: str, value: Any) -> dict[str, str]:
@@ -99,20 +99,22 @@ def numbered(key: str, value: Any) -> dict[str, str]:
     """
     setting = path_settings().get(key)
     if isinstance(value, Mapping) and setting is not None and setting.inside:
-        return {one: path for name, inner in value.items() for one, path in numbered(f"{key}.{name}", inner).items()}
+        return {
+            inner_key: path for name, inner in value.items() for inner_key, path in numbered(f"{key}.{name}", inner).items()
+        }
     named = [] if value is None else [value] if isinstance(value, str) else value
     if isinstance(named, Sequence) and "" in named:
         raise SettingsError(f"{key} is empty; write {key}=null for none")
-    if not isinstance(named, Sequence) or not all(isinstance(one, str) for one in named):
+    if not isinstance(named, Sequence) or not all(isinstance(path, str) for path in named):
         raise SettingsError(f"{key}={value} is neither a path nor a list of paths; write {key}=PATH or {key}=[PATH,PATH]")
-    return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": one for i, one in enumerate(named)}
+    return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": path for i, path in enumerate(named)}
 
 
 def part_files(treebank: TreebankFiles, part: str) -> PartFiles | None:
     """Return the files of train, dev or test, and the treebanks that they belong to; None if there are none."""
     key, value = f"treebank.{part}", getattr(treebank, part)
     named = numbered(key, value)
-    names = [one.removeprefix(f"{key}.").partition(".")[0] for one in named] if isinstance(value, Mapping) else []
+    names = [setting.removeprefix(f"{key}.").partition(".")[0] for setting in named] if isinstance(value, Mapping) else []
     return PartFiles(tuple(named.values()), tuple(names)) if named else None
 
 
@@ -132,12 +134,12 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
     Raises:
         SettingsError: treebank.held_out is neither one share nor two.
     """
-    given = treebank.held_out
-    shares = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    held_out = treebank.held_out
+    shares = list(held_out) if isinstance(held_out, Sequence) and not isinstance(held_out, str) else [held_out]
     in_range = all(isinstance(share, int | float) and 0 <= share <= 0.5 for share in shares)
     if not (in_range and 1 <= len(shares) <= 2 and sum(shares) < 1):
         what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
-        raise SettingsError(f"treebank.held_out={'null' if given is None else given} is out of range; {what}")
+        raise SettingsError(f"treebank.held_out={'null' if held_out is None else held_out} is out of range; {what}")
     dev, test = (*shares, 0.0)[:2]
     return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
 
@@ -147,32 +149,32 @@ def completed(settings: Settings, given: Given, start: Path | None = None, fold:
 
     Args:
         settings: as hydra has composed them; they are not changed.
-        given: what was given by hand.
-        start: the folder that relative paths begin in; None: they stay relative. A path that is not there, but in this package,
-            is that one; the name of a fetched model is its folder.
+        given: the settings given by hand.
+        start: the folder that relative paths begin in; None: they stay relative. A path that exists only in this package names
+            the file there; the name of a fetched model stands for its folder.
         fold: the number of the fold; None: as the settings say.
 
     Raises:
         SettingsError: the value of a setting is no path, or no model has this name.
     """
-    made = deepcopy(settings)
-    for name, value in treebank_changes(made.treebank, given).items():
-        setattr(made.treebank, name, escaped(value))
+    copy = deepcopy(settings)
+    for name, value in treebank_changes(copy.treebank, given).items():
+        setattr(copy.treebank, name, escaped(value))
     if fold is not None:
-        made.treebank.fold = fold
+        copy.treebank.fold = fold
     for key, setting in path_settings().items() if start is not None else ():
-        if setting.kind is not PathKind.FOLDER and (value := OmegaConf.select(made, key, default=None)) is not None:  # type: ignore[arg-type]
+        if setting.kind is not PathKind.FOLDER and (value := OmegaConf.select(copy, key, default=None)) is not None:  # type: ignore[arg-type]
             numbered(key, value)  # refuses invalid paths
-            OmegaConf.update(made, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
-    return made
+            OmegaConf.update(copy, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
+    return copy
 
 
 def treebank_changes(treebank: TreebankFiles, given: Given) -> dict[str, Any]:
-    """Return what other training files change: the treebank's name, and dev and test, which are not the default treebank's.
+    """Return the settings that other training files change: the treebank's name, and dev and test of the default treebank.
 
     Args:
         treebank: as hydra composes it.
-        given: what was given by hand.
+        given: the settings given by hand.
     """
     names = given.names
     changes: dict[str, Any] = {}
@@ -192,12 +194,12 @@ def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
     if value is None:  # a treebank without this part
         return None
     if not isinstance(value, str):
-        return [_absolute(one, key, kind, start) for one in value]
+        return [_absolute(path, key, kind, start) for path in value]
     here, ours = start / value, HOME / value  # ours: the sample treebank
-    found = ours if ours.exists() and not here.exists() else here
+    path = ours if ours.exists() and not here.exists() else here
     if kind is PathKind.MODEL:
-        found = start / named_folder(Path(value))
-        if not found.exists() and (near := meant_model(value, shipped_packs())):
+        path = start / named_folder(Path(value))
+        if not path.exists() and (near := meant_model(value, shipped_packs())):
             raise SettingsError(f"{key}={value}: there is neither a folder nor a model of this name{near}")
-    of_hub = key == ENCODER and not found.exists()
-    return escaped(value if of_hub else str(found))
+    of_hub = key == ENCODER and not path.exists()
+    return escaped(value if of_hub else str(path))

@@ -50,7 +50,7 @@ class GivenSetting:
 
     @cached_property
     def read(self) -> Override | None:
-        """What hydra reads; None if it cannot read the word."""
+        """The word as hydra reads it; None if hydra cannot read it."""
         return read_by_hydra(self.word)
 
     @property
@@ -74,7 +74,7 @@ class GivenSetting:
 
 @dataclass(frozen=True)
 class Given:
-    """What a command line gives; ``words``: all of its words, with paths quoted for hydra (paths.for_hydra)."""
+    """The settings that a command line gives; ``words``: all of its words, with paths quoted for hydra (paths.for_hydra)."""
 
     words: Sequence[str] = ()
 
@@ -86,11 +86,11 @@ class Given:
     @property
     def names(self) -> set[str]:
         """The names of the settings and groups that have a value; a deleted setting has none."""
-        return {one.name for one in self.settings if not one.is_deleted}
+        return {setting.name for setting in self.settings if not setting.is_deleted}
 
     def find(self, key: str) -> GivenSetting | None:
         """Return the first setting that is ``key`` or is in this group; None if there is none."""
-        return next((one for one in self.settings if one.is_in(key)), None)
+        return next((setting for setting in self.settings if setting.is_in(key)), None)
 
 
 NOTHING_GIVEN = Given()

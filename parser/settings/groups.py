@@ -127,7 +127,7 @@ _EPOCHS = 100_000
 
 @dataclass(frozen=True)
 class PathSetting:
-    """Marks a setting that names a path; see paths.py.
+    """The mark of a setting that names a path; see paths.py.
 
     Attributes:
         kind: what the path names.
@@ -151,9 +151,9 @@ def number(lowest: float, highest: float, what: str, *, default: Any = MISSING, 
     return field(default=default, metadata=between(lowest, highest, what, **ends))
 
 
-def word(known: Iterable[str | None]) -> Any:
+def word(words: Iterable[str | None]) -> Any:
     """Return a field whose value is one of the known words."""
-    return field(default=MISSING, metadata={"words": [*known]})
+    return field(default=MISSING, metadata={"words": [*words]})
 
 
 def path(kind: PathSetting, default: Any = None) -> Any:
@@ -481,14 +481,14 @@ class Key:
 @cache
 def keys() -> dict[str, Key]:
     """Return every setting, for any choice of the groups, except the columns of Table 7."""
-    found: dict[str, Key] = {}
+    by_name: dict[str, Key] = {}
     every = [*keys_of(Settings)]
     every += [key for name, model in MODELS.items() for key in keys_of(model, "", f"model={name}")]
     every += [key for name, kind in BEAMS.items() for key in keys_of(kind, "beam.", f"beam={name}")]
     for key in every:
-        known = found.setdefault(key.name, key)
-        known.choices += [choice for choice in key.choices if known.choices and choice not in known.choices]
-    return found
+        first = by_name.setdefault(key.name, key)
+        first.choices += [choice for choice in key.choices if first.choices and choice not in first.choices]
+    return by_name
 
 
 @cache
@@ -500,8 +500,8 @@ def path_settings() -> dict[str, PathSetting]:
 def keys_of(kind: type, prefix: str = "", choice: str = "") -> Iterator[Key]:
     """Yield the settings that a dataclass declares, and the settings of its groups."""
     types = get_type_hints(kind)
-    for one in fields(kind):
-        name, hint, by = f"{prefix}{one.name}", types[one.name], one.metadata.get("chosen_by", choice)
-        yield Key(name, [by] if by else [], hint, range_of(one), one.metadata.get("path"), one.default is None)
+    for setting in fields(kind):
+        name, hint, by = f"{prefix}{setting.name}", types[setting.name], setting.metadata.get("chosen_by", choice)
+        yield Key(name, [by] if by else [], hint, range_of(setting), setting.metadata.get("path"), setting.default is None)
         if (nested := dataclass_of(hint)) is not None:
             yield from keys_of(nested, f"{name}.", by)

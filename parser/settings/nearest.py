@@ -70,7 +70,7 @@ _VALUES = {
     "optimizer.name": {"adamw": "adam", "momentum": "sgd"},
 }
 
-# What is no longer there, a setting or KEY=VALUE: what to type instead.
+# By setting or KEY=VALUE that is no longer there: what to type instead.
 _LEFT = {
     "tokenizer=udpipe": "UDPipe's tokenizer is no longer trained; tokenizer=characters trains ours, in seconds",
     "tokenizer.epochs": "it was of UDPipe's tokenizer; leave it out, and choose tokenizer=characters",
@@ -87,14 +87,14 @@ def meant_setting(name: str, given: Given) -> str:
 
     Args:
         name: with dots, or only the last part.
-        given: what was given by hand; settings that these choices make possible come first.
+        given: the settings given by hand; settings that these choices make possible come first.
     """
     if name in _LEFT:
         return f" ({_LEFT[name]})"
-    chosen = {f"{one.name}={one.text}" for one in given.settings}
-    found = nearest_settings(name)
-    at_hand = [key for key in found if _is_at_hand(key, chosen)]
-    shown = at_hand or [f"{key} with {keys()[key].choices[0]}" for key in found]
+    chosen = {f"{setting.name}={setting.text}" for setting in given.settings}
+    names = nearest_settings(name)
+    at_hand = [key for key in names if _is_at_hand(key, chosen)]
+    shown = at_hand or [f"{key} with {keys()[key].choices[0]}" for key in names]
     shown.sort(key=lambda key: not (key in keys() and chosen.intersection(keys()[key].choices)))
     return question(shown[:3])
 
@@ -115,13 +115,13 @@ def nearest_settings(name: str) -> list[str]:
         return inside[last]
     if last in WORDS:
         ends = dict.fromkeys(key.rpartition(".")[2] for key in WORDS[last])
-        own = [key for end in ends if group in _groups(names) for key in inside.get(end, [])]  # pretrained.lr
-        return own or [key for key in WORDS[last] if key in inside.get(key.rpartition(".")[2], [])] or WORDS[last]
+        in_group = [key for end in ends if group in _groups(names) for key in inside.get(end, [])]  # pretrained.lr
+        return in_group or [key for key in WORDS[last] if key in inside.get(key.rpartition(".")[2], [])] or WORDS[last]
     if near := [key for end in nearest(last, inside) for key in inside[end]]:
         return near
-    known = {**_by_last(names), **({} if group else {key: [key] for key in names}), **WORDS}
-    found = [key for word in ([last] if last in known else nearest(last, known)) for key in known[word]]
-    return list(dict.fromkeys(found)) or nearest(name, names)
+    words = {**_by_last(names), **({} if group else {key: [key] for key in names}), **WORDS}
+    settings = [key for word in ([last] if last in words else nearest(last, words)) for key in words[word]]
+    return list(dict.fromkeys(settings)) or nearest(name, names)
 
 
 def _groups(names: Iterable[str]) -> list[str]:
@@ -130,10 +130,10 @@ def _groups(names: Iterable[str]) -> list[str]:
 
 def _by_last(names: Iterable[str]) -> dict[str, list[str]]:
     """Return settings by the last part of their names."""
-    found: dict[str, list[str]] = {}
+    by_last: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(name.rpartition(".")[2], []).append(name)
-    return found
+        by_last.setdefault(name.rpartition(".")[2], []).append(name)
+    return by_last
 
 
 def meant_value(key: str, value: str, known: Iterable[str]) -> str:
@@ -146,16 +146,16 @@ def meant_value(key: str, value: str, known: Iterable[str]) -> str:
 def meant_entry(name: str) -> str:
     """Return the hint for an error about a setting in a dictionary, such as ``embeddings.fomr``."""
     group, _, last = name.rpartition(".")
-    known: Collection[str] = _ENTRIES.get(group, ())
-    return "" if last in known else question([f"{group}.{near}" for near in nearest(last, known)])
+    entries: Collection[str] = _ENTRIES.get(group, ())
+    return "" if last in entries else question([f"{group}.{near}" for near in nearest(last, entries)])
 
 
 @cache
 def treebank_words() -> dict[str, str]:
     """Return what people call the treebanks known by name: ``Hungarian``, ``UD_Hungarian-Szeged``, ``hu_szeged``, ``hu``."""
-    found = {}
+    words = {}
     for path in sorted((CONFIGS / "treebank").glob("*.yaml")):
-        found[path.stem] = path.stem
+        words[path.stem] = path.stem
         if match := re.search(r"/(UD_([^/-]+)-[^/]+)/(\w+)-ud-train", path.read_text(encoding="utf-8")):
-            found |= dict.fromkeys(match.groups(), path.stem)
-    return found
+            words |= dict.fromkeys(match.groups(), path.stem)
+    return words

@@ -1,4 +1,4 @@
-"""Composes settings from configs/ and overrides by hydra, and puts hydra's errors into one line."""
+"""Composition of settings from configs/ and overrides by hydra, and hydra's errors in one line."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def training_settings(overrides: Sequence[str]) -> Settings:
 
 
 def read_command(words: Sequence[str], *, sweep: bool) -> Given:
-    """Return what a command line gives, and the choices that a run takes over from the model of ``start=``, before this word.
+    """Return the settings of a command line; before ``start=`` stand the choices that a run takes over from that model.
 
     Args:
         words: the words, as they are typed.
@@ -114,24 +114,24 @@ def check_overrides(given: Given, *, sweep: bool) -> None:
     for word in given.words:
         if word.startswith("-"):
             _check_option(word, given)
-    for one in given.settings:
-        if one.read is None or one.name.startswith("hydra") or one.read.package is not None:
+    for setting in given.settings:
+        if setting.read is None or setting.name.startswith("hydra") or setting.read.package is not None:
             continue
-        name, value, key = one.name, one.value, _key(one.name)
+        name, value, key = setting.name, setting.value, _key(setting.name)
         if key is None and name not in (*CHOICES, *_FOLLOWING):
             raise SettingsError(f"there is no setting {name}{meant_setting(name, given)}; --help lists them all")
-        if one.is_sweep:
+        if setting.is_sweep:
             if not sweep:
                 several = "add -m for a run with each value; write a list in brackets, and one value with commas in quotes"
-                raise SettingsError(f"{one.word} has several values: {several}")
+                raise SettingsError(f"{setting.word} has several values: {several}")
         elif name in CHOICES and isinstance(value, str) and len(value) > _LONGEST_NAME:
             raise SettingsError(f"{name}={value[:_SHOWN]}...: no name has {len(value):,} characters; --help lists the names")
-        elif name in CHOICES and not (one.is_deleted or isinstance(value, str)):
+        elif name in CHOICES and not (setting.is_deleted or isinstance(value, str)):
             size = f" (did you mean beam=local beam.size={value}?)" if name == "beam" and type(value) is int else ""
             near = size or meant_value(name, str(value).lower(), [path.stem for path in (CONFIGS / name).glob("*.yaml")])
-            raise SettingsError(f"{one.word}: give a name, {name}=NAME{near}; --help lists the names")
+            raise SettingsError(f"{setting.word}: give a name, {name}=NAME{near}; --help lists the names")
         elif key is not None and key.is_group and isinstance(value, str | list | dict) and name not in CHOICES:
-            raise SettingsError(f"{one.word}: this is a group of settings; give {name}.KEY=VALUE")
+            raise SettingsError(f"{setting.word}: this is a group of settings; give {name}.KEY=VALUE")
 
 
 def _check_option(word: str, given: Given) -> None:
@@ -151,7 +151,7 @@ def _check_option(word: str, given: Given) -> None:
 def _key(name: str) -> Key | None:
     """Return the setting of a name, or the dictionary that it is in; None if there is no such setting."""
     above = (name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1))
-    return keys().get(name) or next((keys()[one] for one in above if one in keys() and keys()[one].is_dictionary), None)
+    return keys().get(name) or next((keys()[group] for group in above if group in keys() and keys()[group].is_dictionary), None)
 
 
 def explained(error: Exception, given: Given) -> SettingsError | None:
@@ -162,12 +162,12 @@ def explained(error: Exception, given: Given) -> SettingsError | None:
     if not (of_hydra or (failures.refusal(error) is None and _is_raised_by_hydra(error))):
         return None
     in_null = isinstance(error, AssertionError | AttributeError)  # hydra raises these for a setting in a group that is null
-    for one in given.settings if in_null or str(error).startswith("Could not override") else ():
-        if meant_entry(one.name):
+    for setting in given.settings if in_null or str(error).startswith("Could not override") else ():
+        if meant_entry(setting.name):
             continue
-        if (key := _key(one.name)) is not None and key.choices and (in_null or f"'{one.name}'" in str(error)):
+        if (key := _key(setting.name)) is not None and key.choices and (in_null or f"'{setting.name}'" in str(error)):
             fix = f"leave it out, or choose {' or '.join(key.choices)}"
-            return SettingsError(f"{one.word}: there is no {one.name} in this run; {fix}")
+            return SettingsError(f"{setting.word}: there is no {setting.name} in this run; {fix}")
     if not of_hydra:
         place = next((frame.f_locals["full_path"] for frame in _frames(error) if "full_path" in frame.f_locals), None)
         fix = "correct the value of a setting" if place is None else "correct the file"
@@ -178,7 +178,7 @@ def explained(error: Exception, given: Given) -> SettingsError | None:
         fix = "; for a file, give treebank.train=FILE" if group == "treebank" else ""
         near = meant_value(group, name, error.options)
         return SettingsError(f"{group}={name} is unknown{near}; known: {', '.join(error.options)}{fix}")
-    lines = [line.strip() for one in (error, error.__cause__) for line in str(one or "").splitlines()]
+    lines = [line.strip() for exception in (error, error.__cause__) for line in str(exception or "").splitlines()]
     said = "; ".join(dict.fromkeys(line for line in lines if line and not line.startswith(_OF_HYDRA)))
     if isinstance(error, OverrideParseException):
         if "=" not in str(error.override):
@@ -208,12 +208,12 @@ def _frames(error: BaseException) -> Iterator[FrameType]:
 
 def _meant(said: str, given: Given) -> str:
     """Return the hint for an error of hydra about a key or the value of a key; nothing, if no known one is near."""
-    for one in given.settings:
-        key = _key(one.name)
-        if said.startswith("Could not override") and f"'{one.name}'" in said:
-            return meant_entry(one.name) or (meant_setting(one.name, given) if key is None else "")
-        if key is not None and f"'{one.text}'" in said and (known := _members(key)):
-            return meant_value(one.name, one.text, known)
+    for setting in given.settings:
+        key = _key(setting.name)
+        if said.startswith("Could not override") and f"'{setting.name}'" in said:
+            return meant_entry(setting.name) or (meant_setting(setting.name, given) if key is None else "")
+        if key is not None and f"'{setting.text}'" in said and (values := _members(key)):
+            return meant_value(setting.name, setting.text, values)
     return ""
 
 

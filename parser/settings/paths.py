@@ -42,7 +42,7 @@ def override(name: str, value: Names) -> str:
     """Return KEY=VALUE that a command reads back as exactly these paths, whatever their names."""
     if isinstance(value, str | os.PathLike):
         return f"{name}={_literal(os.fspath(value))}"
-    return f"{name}=[{','.join(_literal(os.fspath(one)) for one in value)}]"
+    return f"{name}=[{','.join(_literal(os.fspath(path)) for path in value)}]"
 
 
 def shell_command(words: Iterable[str], paths: Mapping[str, Names] | None = None) -> str:
@@ -58,16 +58,16 @@ def quoted(text: str) -> str:
 def escaped(value: Any) -> Any:
     """Return text, or plain values that contain text, escaped for OmegaConf, where ``${`` begins an interpolation."""
     if isinstance(value, dict):
-        return {key: escaped(one) for key, one in value.items()}
+        return {key: escaped(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [*map(escaped, value)]
-    return re.sub(r"(\\*)\$\{", lambda found: found[1] * 2 + r"\${", value) if isinstance(value, str) else value
+    return re.sub(r"(\\*)\$\{", lambda match: match[1] * 2 + r"\${", value) if isinstance(value, str) else value
 
 
 def unresolved(group: Any, name: str) -> Any:
     """Return a value of a group without resolving ``${``: hydra records its folders and overrides unescaped."""
-    found: Any = OmegaConf.to_container(group, resolve=False)
-    return found[name]
+    values: Any = OmegaConf.to_container(group, resolve=False)
+    return values[name]
 
 
 def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, sweep: bool | None) -> list[str]:
@@ -82,8 +82,8 @@ def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, swee
         SettingsError: a value could be one path or several (the message says how to write it), or a dictionary has a name
         twice, or a word is not text.
     """
-    known = {**settings, **_OF_HYDRA}
-    return [_word(word, known, sweep) for word in words]
+    all_settings = {**settings, **_OF_HYDRA}
+    return [_word(word, all_settings, sweep) for word in words]
 
 
 def is_sweep(words: Iterable[str]) -> bool:
@@ -95,7 +95,7 @@ def is_sweep(words: Iterable[str]) -> bool:
 
 def split(text: str) -> list[str]:
     """Split at commas, except those within quotes or closed brackets."""
-    commas = (found.start() for found in re.finditer(",", _masked(text)))
+    commas = (match.start() for match in re.finditer(",", _masked(text)))
     return [text[before + 1 : comma].strip() for before, comma in pairwise([-1, *commas, len(text)])]
 
 
@@ -104,11 +104,13 @@ def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) ->
         os.fsencode(word)
     except UnicodeEncodeError as error:
         raise SettingsError(f"{word!r} cannot be read ({error.reason}); correct its characters") from error
-    if (found := _WORD.fullmatch(word)) is None:
+    if (match := _WORD.fullmatch(word)) is None:
         return word
-    plus, name, text = found.groups()
+    plus, name, text = match.groups()
     above = [name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1)]
-    setting = settings.get(name) or next((settings[one] for one in above if one in settings and settings[one].inside), None)
+    setting = settings.get(name) or next(
+        (settings[group] for group in above if group in settings and settings[group].inside), None
+    )
     if setting is None or setting.inside:
         _check_names(word, text)
     if setting is not None:
@@ -119,13 +121,13 @@ def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) ->
 def _check_names(word: str, text: str) -> None:
     """Refuse a dictionary, at any depth of a value, that has a name twice: hydra would drop one of the values."""
     masked = _QUOTED.sub(_mask, text)
-    while (found := _BRACES.search(masked)) is not None:
-        begin, end = found.span()
+    while (braces := _BRACES.search(masked)) is not None:
+        begin, end = braces.span()
         if masked[begin - 1 : begin] != "$":
             names = [part.partition(":")[0].strip() for part in split(text[begin + 1 : end - 1]) if ":" in part]
             if twice := [name for name in names if names.count(name) > 1]:
                 raise SettingsError(f"{word}: the name {twice[0]} is given twice; give it once, with several files as a list")
-        masked = masked[:begin] + _mask(found) + masked[end:]
+        masked = masked[:begin] + _mask(braces) + masked[end:]
 
 
 def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str:
@@ -163,8 +165,8 @@ def _choice(text: str, setting: PathSetting) -> str:
 
 def _path(text: str) -> str:
     """Return a path, in quotes or not, as hydra reads it."""
-    read = read_by_hydra(f"key={text}") if text[:1] in ("'", '"') else None
-    content: Any = None if read is None else read.value()
+    reading = read_by_hydra(f"key={text}") if text[:1] in ("'", '"') else None
+    content: Any = None if reading is None else reading.value()
     path = os.path.expanduser(content if isinstance(content, str) else text)
     return _plain(path if _has_interpolation(path) else escaped(path))
 
@@ -176,8 +178,8 @@ def _literal(path: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a value in hydra's quotes, or unchanged if hydra reads it unchanged and writes it so for the jobs of a sweep."""
-    read = read_by_hydra(f"key={text}")
-    is_plain = read is not None and read.value() == text == read.get_value_element_as_str()
+    reading = read_by_hydra(f"key={text}")
+    is_plain = reading is not None and reading.value() == text == reading.get_value_element_as_str()
     return text if is_plain else quoted(text)
 
 
@@ -205,8 +207,8 @@ def _masked(text: str) -> str:
     return masked
 
 
-def _mask(found: re.Match[str]) -> str:
-    return "\0" * len(found[0])
+def _mask(match: re.Match[str]) -> str:
+    return "\0" * len(match[0])
 
 
 def _is_null(text: str) -> bool:

@@ -232,12 +232,12 @@ class NetworkPlan:
 
     @property
     def _tasks(self) -> list[tuple[type[Task], Any]]:
-        """The kinds of tasks, and the group of settings of each; None: it is not wanted."""
+        """The kinds of tasks, and the group of settings of each; None where a task is not wanted."""
         return [] if self.encoder is None else [(kind, getattr(self.encoder, kind.name, None)) for kind in TASKS]
 
     @property
     def task_weights(self) -> Mapping[str, float]:
-        """By what the encoder's tasks learn, the weight of its loss relative to the parser's loss."""
+        """By what a task of the encoder learns, the weight of its loss relative to the parser's loss."""
         return {learned: weight for kind, group in self._tasks for learned, weight in kind.weights(group).items()}
 
     @property
@@ -277,11 +277,8 @@ class Plan:
     Attributes:
         labels: the settings named in metrics.json: treebank, column, recipe, model, system, degree, beam, oracle, strategy,
             ties, seed.
-        files: the files that it reads.
-        system: the transition system.
         oracle: of all passes after the first.
         projectivization: how trees are made projective; see oracles.PROJECTIVIZATIONS.
-        model: the model that is trained.
         passes: in order; the first is a GoldPlan or an OnlinePlan.
         start: the folder of the model that training begins with; None: it begins with fresh weights.
         search: how dev and test are parsed at the end, recorded in the model folder; None: greedily.
@@ -326,7 +323,7 @@ class Plan:
     @property
     def trees(self) -> set[TrainingTrees]:
         """The kinds of trees that the passes learn from."""
-        return {one.trees for one in self.passes}
+        return {pass_plan.trees for pass_plan in self.passes}
 
     @property
     def vector_request(self) -> VectorRequest | None:
@@ -339,15 +336,17 @@ class Plan:
     def for_words(self, words: int) -> Plan:
         """Return the plan for this many training words: ``most_words`` limits the second pass, to one epoch at least."""
         passes = list(self.passes)
-        for place, one in enumerate(passes):
-            if isinstance(one, ExplorationPlan) and (most := one.settings.most_words) is not None:
-                epochs = min(one.epochs, max(1, most // max(1, words)))
-                if epochs < one.epochs:
-                    log.info("second pass: %d epochs, not %d, by second_pass.most_words=%d", epochs, one.epochs, most)
-                passes[place] = replace(one, epochs=epochs, optimizer=_shorter(one.optimizer, one.epochs - epochs))
+        for place, pass_plan in enumerate(passes):
+            if isinstance(pass_plan, ExplorationPlan) and (most := pass_plan.settings.most_words) is not None:
+                epochs = min(pass_plan.epochs, max(1, most // max(1, words)))
+                if epochs < pass_plan.epochs:
+                    log.info("second pass: %d epochs, not %d, by second_pass.most_words=%d", epochs, pass_plan.epochs, most)
+                passes[place] = replace(
+                    pass_plan, epochs=epochs, optimizer=_shorter(pass_plan.optimizer, pass_plan.epochs - epochs)
+                )
                 before = passes[place - 1] if place else None
                 if isinstance(before, GoldPlan) and before.optimizer.span.epochs > before.epochs:  # a schedule over the run
-                    passes[place - 1] = replace(before, optimizer=_shorter(before.optimizer, one.epochs - epochs))
+                    passes[place - 1] = replace(before, optimizer=_shorter(before.optimizer, pass_plan.epochs - epochs))
         return replace(self, passes=tuple(passes))
 
     def for_fold(self, number: int) -> Plan:
@@ -373,7 +372,7 @@ def plan(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = 
 
     Args:
         settings: as hydra has composed them; they are not changed.
-        given: what was given by hand; a setting that the run would not read is refused.
+        given: the settings given by hand; one that the run would not read is refused.
         start: the folder that relative paths begin in; None: they stay relative.
         fold: the number of the fold that is tested; None: as the settings say.
 
@@ -383,33 +382,41 @@ def plan(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = 
     with _settings_errors():
         check_column(settings)
         settings = completed(settings, given, start, fold)
-        made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
+        run_settings: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
         recorded: Any = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)
-    files = FilesPlan.of(made)
-    for message in refusals(made, given):
+    files = FilesPlan.of(run_settings)
+    for message in refusals(run_settings, given):
         raise SettingsError(message)
     return Plan(
-        **_unchanged(made),
-        labels=_labels(made),
+        **_unchanged(run_settings),
+        labels=_labels(run_settings),
         files=files,
-        system=SystemPlan(made.system, system_options(made)),
-        oracle=OraclePlan(made.oracle, oracles.Strategy(made.strategy), oracle_options(made)),
-        model=LinearPlan(("form", "upos")) if isinstance(made, LinearSettings) else _network(made),
-        passes=tuple(_online_passes(made) if isinstance(made, LinearSettings) else _passes(made, files)),
-        search=_search(made),
-        lattices=made.lattice if isinstance(made, MlpSettings) and made.lattice.train is not None else None,
-        vocabulary_of_subset=vocabulary_is_of_subset(made),
-        keep_best=made.keep == KeptEpoch.best,
-        tokenizer=made.tokenizer is TokenizerName.characters,
-        keeps_text=made.start is not None and given.find("tokenizer") is None,
+        system=SystemPlan(run_settings.system, system_options(run_settings)),
+        oracle=OraclePlan(run_settings.oracle, oracles.Strategy(run_settings.strategy), oracle_options(run_settings)),
+        model=LinearPlan(("form", "upos")) if isinstance(run_settings, LinearSettings) else _network(run_settings),
+        passes=tuple(
+            _online_passes(run_settings) if isinstance(run_settings, LinearSettings) else _passes(run_settings, files)
+        ),
+        search=_search(run_settings),
+        lattices=run_settings.lattice
+        if isinstance(run_settings, MlpSettings) and run_settings.lattice.train is not None
+        else None,
+        vocabulary_of_subset=vocabulary_is_of_subset(run_settings),
+        keep_best=run_settings.keep == KeptEpoch.best,
+        tokenizer=run_settings.tokenizer is TokenizerName.characters,
+        keeps_text=run_settings.start is not None and given.find("tokenizer") is None,
         recorded=recorded,
     )
 
 
-def _unchanged(made: Settings) -> dict[str, Any]:
+def _unchanged(settings: Settings) -> dict[str, Any]:
     """Return the settings that stand in a plan as they are: its fields of the same name and type."""
-    declared = {one.name: one.type for one in fields(Settings)}
-    return {one.name: getattr(made, one.name) for one in fields(Plan) if declared.get(one.name) == one.type}
+    declared = {setting.name: setting.type for setting in fields(Settings)}
+    return {
+        plan_field.name: getattr(settings, plan_field.name)
+        for plan_field in fields(Plan)
+        if declared.get(plan_field.name) == plan_field.type
+    }
 
 
 @contextmanager
@@ -429,52 +436,52 @@ def _shorter(optimizer: OptimizerPlan, epochs: int) -> OptimizerPlan:
     return replace(optimizer, span=replace(optimizer.span, epochs=optimizer.span.epochs - epochs))
 
 
-def _labels(made: Settings) -> dict[str, str | int | None]:
-    labels = {name: getattr(made, name) for name in ("column", "recipe", "model", "system", "degree")}
-    if isinstance(made, LinearSettings):
+def _labels(settings: Settings) -> dict[str, str | int | None]:
+    labels = {name: getattr(settings, name) for name in ("column", "recipe", "model", "system", "degree")}
+    if isinstance(settings, LinearSettings):
         labels["column"] = None
-    more = {name: getattr(made, name) for name in ("oracle", "strategy", "ties", "seed")}
-    return {"treebank": made.treebank.name, **labels, "beam": made.beam.name, **more}
+    more = {name: getattr(settings, name) for name in ("oracle", "strategy", "ties", "seed")}
+    return {"treebank": settings.treebank.name, **labels, "beam": settings.beam.name, **more}
 
 
-def _network(made: Settings) -> NetworkPlan:
-    encoder, pretrained = (made.encoder, made.pretrained) if isinstance(made, BiLSTMSettings) else (None, None)
-    attributes = [name for name, positions in made.features.items() if name != RELATION and positions]
-    if isinstance(made.treebank.train, dict):
+def _network(settings: Settings) -> NetworkPlan:
+    encoder, pretrained = (settings.encoder, settings.pretrained) if isinstance(settings, BiLSTMSettings) else (None, None)
+    attributes = [name for name, positions in settings.features.items() if name != RELATION and positions]
+    if isinstance(settings.treebank.train, dict):
         attributes.append(TREEBANK)
     spec = ClassifierSpec(
-        **vars(MlpSpec.of(made.classifier)),
-        embeddings={name: Embedding(size, True) for name, size in (made.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()},
+        **vars(MlpSpec.of(settings.classifier)),
+        embeddings={name: Embedding(size, True) for name, size in (settings.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()},
         encoder=None if encoder is None else BiLSTMSpec.of(encoder),
     )
     return NetworkPlan(
         attributes=tuple(attributes),
-        templates={attribute: tuple(positions) for attribute, positions in templates_of(made).items()},
+        templates={attribute: tuple(positions) for attribute, positions in templates_of(settings).items()},
         spec=spec,
-        vectors=made.vectors if made.vectors.attribute in attributes else None,
-        subwords=made.vectors.subwords,
-        classifier=made.classifier,
+        vectors=settings.vectors if settings.vectors.attribute in attributes else None,
+        subwords=settings.vectors.subwords,
+        classifier=settings.classifier,
         encoder=encoder,
         pretrained=pretrained,
     )
 
 
-def _search(made: Settings) -> Beam | None:
-    beam = made.beam
+def _search(settings: Settings) -> Beam | None:
+    beam = settings.beam
     return Beam(beam.size, Merge(beam.merge), Scores(beam.name)) if isinstance(beam, LocalBeamSettings) else None
 
 
-def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
-    first, second, optimizer, search = made.first_pass, made.second_pass, made.optimizer, _search(made)
-    training = made.beam.training if isinstance(made.beam, GlobalBeamSettings) else None
+def _passes(settings: Settings, files: FilesPlan) -> Iterator[PassPlan]:
+    first, second, optimizer, search = settings.first_pass, settings.second_pass, settings.optimizer, _search(settings)
+    training = settings.beam.training if isinstance(settings.beam, GlobalBeamSettings) else None
     epochs = first.epochs, 0 if second.trees is None else second.epochs
     each = optimizer.schedule_over == "pass"
     spans = (Span(0, epochs[0]), Span(0, epochs[1])) if each else (Span(0, sum(epochs)), Span(epochs[0], sum(epochs)))
     how = optimizer.name, optimizer.learning_rate, optimizer.schedule
     # A model to start from has finished all passes, and repeats only the last.
-    given = made.start is not None and (training is not None or second.trees is not None)
-    yield GoldPlan(first.epochs, first.trees, OptimizerPlan(*how, spans[0], optimizer.batch_size), given)
-    if second.trees is not None and not (given and training is not None):
+    is_given = settings.start is not None and (training is not None or second.trees is not None)
+    yield GoldPlan(first.epochs, first.trees, OptimizerPlan(*how, spans[0], optimizer.batch_size), is_given)
+    if second.trees is not None and not (is_given and training is not None):
         yield ExplorationPlan(second.epochs, second.trees, OptimizerPlan(*how, spans[1], optimizer.batch_size), second)
     if training is not None and search is not None:
         how = OptimizerName.adam, training.learning_rate, optimizer.schedule
@@ -483,12 +490,12 @@ def _passes(made: Settings, files: FilesPlan) -> Iterator[PassPlan]:
         yield GlobalPlan(training.epochs, TrainingTrees.original, search, adam, training)
 
 
-def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
-    online, trees, search = made.online, TrainingTrees.original, _search(made)
+def _online_passes(settings: LinearSettings) -> Iterator[PassPlan]:
+    online, trees, search = settings.online, TrainingTrees.original, _search(settings)
     if online.sentences == OnlineSentences.projective:
         trees = TrainingTrees.projective_subset
-    elif oracles.oracle_class(made.oracle).needs_projective_gold:
+    elif oracles.oracle_class(settings.oracle).needs_projective_gold:
         trees = TrainingTrees.projectivized
     yield OnlinePlan(online.iterations, trees, online)
-    if isinstance(made.beam, GlobalBeamSettings) and search is not None:
-        yield StructuredPlan(made.beam.training.epochs, trees, search, made.beam.training)
+    if isinstance(settings.beam, GlobalBeamSettings) and search is not None:
+        yield StructuredPlan(settings.beam.training.epochs, trees, search, settings.beam.training)

@@ -61,64 +61,64 @@ _FIRST_PASSES_KEYS = (
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
-def refusals(made: Settings, given: Given) -> Iterator[str]:
+def refusals(settings: Settings, given: Given) -> Iterator[str]:
     """Yield what is wrong with settings, in order: later rules assume that earlier rules hold.
 
     Args:
-        made: the settings.
-        given: what was given by hand; a setting that the run would not read is refused.
+        settings: typed, not as hydra's tree.
+        given: the settings given by hand; one that the run would not read is refused.
     """
-    for key, needed in _unread(made):
-        if (value := _given(made, key, given)) is not None:
+    for key, needed in _unread(settings):
+        if (value := _given(settings, key, given)) is not None:
             yield f"{value} is used only with {needed}; leave it out, or choose {needed}"
-    yield from _wrong_values(made)
-    if made.treebank.folds is not None and made.treebank.fold is None:
+    yield from _wrong_values(settings)
+    if settings.treebank.folds is not None and settings.treebank.fold is None:
         fix = "give treebank.fold=K, or use optimal-step train, which runs all folds"
-        yield f"treebank.folds={made.treebank.folds} asks for several runs, but this is one; {fix}"
-    yield from _wrong_treebanks(made)
-    yield from _wrong_oracle(made)
-    if made.treebank.partial:
-        yield from _wrong_partial(made)
-    if isinstance(made, LinearSettings):
-        if made.device != "cpu":
-            yield f"device={made.device}: model=linear is trained on the CPU; leave out device="
+        yield f"treebank.folds={settings.treebank.folds} asks for several runs, but this is one; {fix}"
+    yield from _wrong_treebanks(settings)
+    yield from _wrong_oracle(settings)
+    if settings.treebank.partial:
+        yield from _wrong_partial(settings)
+    if isinstance(settings, LinearSettings):
+        if settings.device != "cpu":
+            yield f"device={settings.device}: model=linear is trained on the CPU; leave out device="
     else:
-        yield from _wrong_features(made)
-        yield from _wrong_passes(made)
-    if isinstance(made, BiLSTMSettings) and made.pretrained.tune and made.pretrained.cache is not None:
-        yield f"pretrained.cache={made.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
-    if type(made.beam) is not BEAMS.get(made.beam.name):
-        choices = " or ".join(f"beam={one}" for one in BEAMS)
-        yield f"beam.name={made.beam.name} does not match the chosen beam; leave it out, and choose {choices}"
-    yield from _wrong_beam(made)
-    if isinstance(made, MlpSettings):
-        yield from _wrong_lattices(made, made.lattice)
-    if made.device.partition(":")[0] not in DEVICES:
-        yield _unknown(f"device={made.device}", DEVICES)
+        yield from _wrong_features(settings)
+        yield from _wrong_passes(settings)
+    if isinstance(settings, BiLSTMSettings) and settings.pretrained.tune and settings.pretrained.cache is not None:
+        yield f"pretrained.cache={settings.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
+    if type(settings.beam) is not BEAMS.get(settings.beam.name):
+        choices = " or ".join(f"beam={name}" for name in BEAMS)
+        yield f"beam.name={settings.beam.name} does not match the chosen beam; leave it out, and choose {choices}"
+    yield from _wrong_beam(settings)
+    if isinstance(settings, MlpSettings):
+        yield from _wrong_lattices(settings, settings.lattice)
+    if settings.device.partition(":")[0] not in DEVICES:
+        yield _unknown(f"device={settings.device}", DEVICES)
 
 
-def _unread(made: Settings) -> Iterator[tuple[str, str]]:
+def _unread(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield each setting or group that this run does not read, and the setting that it needs."""
-    treebank, vectors, anew = made.treebank, made.vectors, made.start is None
+    treebank, vectors, anew = settings.treebank, settings.vectors, settings.start is None
     wanting = [
         (["treebank.folds"], treebank.test is None, "treebank.test=null"),
         (["treebank.fold"], treebank.folds is not None, "treebank.folds=N"),
-        (["degree"], made.system == "attardi", "system=attardi"),
-        (["nonmonotonic"], made.system == "arc_eager", "system=arc_eager"),
-        (["segmenter"], made.tokenizer is not TokenizerName.none, "tokenizer=characters"),
-        (_NETWORK_KEYS, not isinstance(made, LinearSettings), "model=mlp or model=bilstm"),
-        (["beam.training.update"], isinstance(made, LinearSettings), "model=linear"),
-        (_FIRST_PASSES_KEYS, anew or not isinstance(made.beam, GlobalBeamSettings), "start=null or beam!=global"),
+        (["degree"], settings.system == "attardi", "system=attardi"),
+        (["nonmonotonic"], settings.system == "arc_eager", "system=arc_eager"),
+        (["segmenter"], settings.tokenizer is not TokenizerName.none, "tokenizer=characters"),
+        (_NETWORK_KEYS, not isinstance(settings, LinearSettings), "model=mlp or model=bilstm"),
+        (["beam.training.update"], isinstance(settings, LinearSettings), "model=linear"),
+        (_FIRST_PASSES_KEYS, anew or not isinstance(settings.beam, GlobalBeamSettings), "start=null or beam!=global"),
         (["vectors.file"], anew, "start=null"),
         (["vectors.limit", "vectors.restrict"], vectors.file is not None, "vectors.file=FILE"),
-        (["vectors.subwords"], isinstance(made, BiLSTMSettings), "model=bilstm"),
-        (["second_pass.exploration_probability"], made.second_pass.policy == Policy.mixed, "second_pass.policy=mixed"),
+        (["vectors.subwords"], isinstance(settings, BiLSTMSettings), "model=bilstm"),
+        (["second_pass.exploration_probability"], settings.second_pass.policy == Policy.mixed, "second_pass.policy=mixed"),
     ]
-    if isinstance(made, LinearSettings):
+    if isinstance(settings, LinearSettings):
         exploring = ["online.explore_after", "online.exploration_probability"]
-        wanting += [(exploring, made.online.mode == Mode.explore, "online.mode=explore")]
-    if isinstance(made, BiLSTMSettings):
-        pretrained, tuned = made.encoder.pretrained is not None, made.pretrained.tune
+        wanting += [(exploring, settings.online.mode == Mode.explore, "online.mode=explore")]
+    if isinstance(settings, BiLSTMSettings):
+        pretrained, tuned = settings.encoder.pretrained is not None, settings.pretrained.tune
         wanting += [
             (["pretrained.tune"], anew, "start=null"),
             (["pretrained.tune"], pretrained, "encoder.pretrained=FOLDER"),
@@ -126,48 +126,48 @@ def _unread(made: Settings) -> Iterator[tuple[str, str]]:
             (["pretrained.learning_rate", "pretrained.warmup"], tuned or not anew, "pretrained.tune=true or start=RUN_FOLDER"),
             (["pretrained.save", "pretrained.cache"], pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
         ]
-    if isinstance(made, MlpSettings):
+    if isinstance(settings, MlpSettings):
         others = [f"lattice.{name}" for name in ("dev", "test", "lookahead", "gold", "max_arcs", "choices", "beam")]
         wanting += [
-            (["lattice.train"], made.system in ("arc_standard", "attardi"), "system=arc_standard or system=attardi"),
-            (others, made.lattice.train is not None, "lattice.train=FILE"),
+            (["lattice.train"], settings.system in ("arc_standard", "attardi"), "system=arc_standard or system=attardi"),
+            (others, settings.lattice.train is not None, "lattice.train=FILE"),
             (["lattice.dev"], treebank.dev is not None, "treebank.dev=FILE"),
             (["lattice.test"], treebank.test is not None, "treebank.test=FILE"),
-            (["lattice.beam"], made.beam.name == "none", "beam=none"),
+            (["lattice.beam"], settings.beam.name == "none", "beam=none"),
         ]
     yield from ((key, needed) for names, is_read, needed in wanting if not is_read for key in names)
 
 
-def _given(made: Settings, key: str, given: Given) -> str | None:
+def _given(settings: Settings, key: str, given: Given) -> str | None:
     """Return a setting that was given, or one in a group, as KEY=VALUE; None if none was.
 
     An optional setting that is not null counts as given, even if it was not given by hand.
     """
-    if (found := given.find(key)) is not None:
-        return found.word
+    if (setting := given.find(key)) is not None:
+        return setting.word
     if key not in keys() or not keys()[key].optional:
         return None
-    value: Any = made
+    value: Any = settings
     for name in key.split("."):
         value = getattr(value, name, None)
     return None if value is None else f"{key}={value}"
 
 
-def _wrong_values(made: Any, prefix: str = "") -> Iterator[str]:
+def _wrong_values(settings: Any, prefix: str = "") -> Iterator[str]:
     """Refuse unknown words, and numbers out of their range."""
-    known = {one.name: one for one in fields(made)}
-    for name, value in vars(made).items():
+    declared = {setting.name: setting for setting in fields(settings)}
+    for name, value in vars(settings).items():
         key = f"{prefix}{name}"
-        if (one := known.get(name)) is None:  # hydra accepts any key after a plus
+        if (setting := declared.get(name)) is None:  # hydra accepts any key after a plus
             choices = " or ".join(keys()[key].choices) if key in keys() else "another key"
             yield f"there is no {key} in this run; leave it out, or choose {choices}"
         elif value == MISSING:
             yield f"{key} has no value; give {key}=VALUE"
         elif is_dataclass(value):
             yield from _wrong_values(value, f"{key}.")
-        elif (words := one.metadata.get("words")) is not None and value not in words:
+        elif (words := setting.metadata.get("words")) is not None and value not in words:
             yield _unknown(f"{key}={value}", words)
-        elif value is not None and (allowed := range_of(one)) is not None:
+        elif value is not None and (allowed := range_of(setting)) is not None:
             for inner, number in value.items() if isinstance(value, dict) else [("", value)]:
                 if (said := allowed.violation(number)) is not None:
                     yield f"{key}{inner and '.'}{inner}={number} is out of range; {said}"
@@ -179,47 +179,47 @@ def check_column(settings: Settings) -> None:
     Raises:
         SettingsError: the message lists the columns of configs/table7.yaml.
     """
-    known = ", ".join(settings.table7)
+    columns = ", ".join(settings.table7)
     if settings.column is not None and str(settings.column) not in settings.table7:
-        raise SettingsError(f"column={settings.column} is unknown; known: {known} (configs/table7.yaml)")
+        raise SettingsError(f"column={settings.column} is unknown; known: {columns} (configs/table7.yaml)")
     if settings.column is None and settings.system == "arc_standard":
-        raise SettingsError(f"column=null is only for systems other than arc_standard; give column= one of {known}")
+        raise SettingsError(f"column=null is only for systems other than arc_standard; give column= one of {columns}")
 
 
-def _unknown(given: str, known: Any) -> str:
-    names, (key, _, value) = ["null" if one is None else str(one) for one in known], given.rpartition("=")
+def _unknown(setting: str, choices: Any) -> str:
+    names, (key, _, value) = ["null" if choice is None else str(choice) for choice in choices], setting.rpartition("=")
     near = meant_value(key, value, names) if key else did_you_mean(value.rpartition(".")[2], names)
-    return f"{given} is unknown{near}; known: {', '.join(names)}"
+    return f"{setting} is unknown{near}; known: {', '.join(names)}"
 
 
 _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
 
 
-def _wrong_treebanks(made: Settings) -> Iterator[str]:
-    if not isinstance(made.treebank.train, dict):
+def _wrong_treebanks(settings: Settings) -> Iterator[str]:
+    if not isinstance(settings.treebank.train, dict):
         for part in ("dev", "test"):
-            if isinstance(getattr(made.treebank, part), dict):
+            if isinstance(getattr(settings.treebank, part), dict):
                 yield f"treebank.{part}={{...}} names treebanks, but treebank.train does not; give {_BY_NAME}"
         return
-    if not isinstance(made, BiLSTMSettings):
+    if not isinstance(settings, BiLSTMSettings):
         yield f"{_BY_NAME}: only an encoder tells treebanks apart; choose model=bilstm, or give a list of files"
     for part in ("dev", "test"):
-        if (given := getattr(made.treebank, part)) is not None and not isinstance(given, dict):
-            yield f"treebank.{part}={given}: name the treebank of each file, as in {_BY_NAME}"
-        elif unknown := sorted({*(given or {})} - {*made.treebank.train}):
-            near = did_you_mean(unknown[0], made.treebank.train)
-            yield f"treebank.{part}: {unknown[0]} is unknown{near}; treebank.train names {', '.join(made.treebank.train)}"
+        if (files := getattr(settings.treebank, part)) is not None and not isinstance(files, dict):
+            yield f"treebank.{part}={files}: name the treebank of each file, as in {_BY_NAME}"
+        elif unknown := sorted({*(files or {})} - {*settings.treebank.train}):
+            near = did_you_mean(unknown[0], settings.treebank.train)
+            yield f"treebank.{part}: {unknown[0]} is unknown{near}; treebank.train names {', '.join(settings.treebank.train)}"
 
 
-def _wrong_partial(made: Settings) -> Iterator[str]:
-    key, oracle = "treebank.partial=true", oracles.oracle_class(made.oracle)
+def _wrong_partial(settings: Settings) -> Iterator[str]:
+    key, oracle = "treebank.partial=true", oracles.oracle_class(settings.oracle)
     if not oracle.takes_partial_gold:
         able = [f"oracle={name}" for name in oracle.alternatives]
         fix = f"choose {' or '.join(able)}" if able else "choose another system"
-        yield f"{key}: oracle={made.oracle} of system={made.system} needs all heads; {fix}"
-    if isinstance(made, LinearSettings):
-        yield f"{key}: model={made.model} cannot learn from several right outputs; choose model=mlp or model=bilstm"
-    if isinstance(made, MlpSettings) and made.lattice.train is not None:
+        yield f"{key}: oracle={settings.oracle} of system={settings.system} needs all heads; {fix}"
+    if isinstance(settings, LinearSettings):
+        yield f"{key}: model={settings.model} cannot learn from several right outputs; choose model=mlp or model=bilstm"
+    if isinstance(settings, MlpSettings) and settings.lattice.train is not None:
         yield f"{key} is not supported with lattices; leave out lattice.train="
 
 
@@ -227,62 +227,64 @@ def _wrong_partial(made: Settings) -> Iterator[str]:
 _TIES = {"arc_eager": arc_eager.TIES, "covington": covington.TIES}
 
 
-def _wrong_oracle(made: Settings) -> Iterator[str]:
-    if made.system not in transitions.names():
-        yield _unknown(f"system={made.system}", transitions.names())
-    if made.system != "arc_standard" and made.column is not None:
-        yield f"column={made.column} is only for system=arc_standard; with system={made.system}, leave out column="
-    if made.oracle not in (known := transitions.system_class(made.system).oracles):
-        yield f"oracle={made.oracle} is not for system={made.system}; known: {', '.join(known)}"
-    knows_ties = "ties" in signature(oracles.oracle_class(made.oracle)).parameters
-    if made.ties is not None and not (knows_ties and made.ties in _TIES.get(made.system, oracles.TIES)):
-        eager = made.ties in arc_eager.TIES
+def _wrong_oracle(settings: Settings) -> Iterator[str]:
+    if settings.system not in transitions.names():
+        yield _unknown(f"system={settings.system}", transitions.names())
+    if settings.system != "arc_standard" and settings.column is not None:
+        yield f"column={settings.column} is only for system=arc_standard; with system={settings.system}, leave out column="
+    if settings.oracle not in (choices := transitions.system_class(settings.system).oracles):
+        yield f"oracle={settings.oracle} is not for system={settings.system}; known: {', '.join(choices)}"
+    knows_ties = "ties" in signature(oracles.oracle_class(settings.oracle)).parameters
+    if settings.ties is not None and not (knows_ties and settings.ties in _TIES.get(settings.system, oracles.TIES)):
+        eager = settings.ties in arc_eager.TIES
         system, able = ("arc_eager", "arc_eager_rows") if eager else ("arc_standard", "context_rows or nederhof_cubic")
         fix = f"leave out ties=, or choose system={system} with oracle={able}"
-        yield f"ties={made.ties} is unknown to oracle={made.oracle}; {fix}"
+        yield f"ties={settings.ties} is unknown to oracle={settings.oracle}; {fix}"
     try:
-        oracles.create(made.oracle, oracles.Strategy(made.strategy), **oracle_options(made))  # refuses unsupported strategies
+        oracles.create(
+            settings.oracle, oracles.Strategy(settings.strategy), **oracle_options(settings)
+        )  # refuses unsupported strategies
     except OptimalStepError as error:
         yield str(error)
 
 
-def _wrong_features(made: Settings) -> Iterator[str]:
-    templates, own = templates_of(made), transitions.system_class(made.system).candidate_positions
-    for key, table in (("features", made.features), ("encoder.slots", templates)):
+def _wrong_features(settings: Settings) -> Iterator[str]:
+    templates, candidates = templates_of(settings), transitions.system_class(settings.system).candidate_positions
+    for key, table in (("features", settings.features), ("encoder.slots", templates)):
         for attribute, positions in table.items():
             for position in positions:
                 if not isinstance(position, str):  # OmegaConf lets lists within lists of positions pass
                     yield f"{key}.{attribute}: {position} is not a position; give a list of positions, such as [s0,s1,b0]"
-    yield from _unknown_names("embeddings", made.embeddings, [*ATTRIBUTES, RELATION])
-    if (both := made.vectors.attribute) in made.embeddings:
+    yield from _unknown_names("embeddings", settings.embeddings, [*ATTRIBUTES, RELATION])
+    if (both := settings.vectors.attribute) in settings.embeddings:
         yield f"embeddings.{both} and vectors.attribute={both} exclude one another; leave out one of them"
-    for attribute, positions in made.features.items():
-        if positions and attribute in ELEMENTS and attribute not in made.embeddings:
+    for attribute, positions in settings.features.items():
+        if positions and attribute in ELEMENTS and attribute not in settings.embeddings:
             yield f"features.{attribute}: its values are sets, which must be embedded; give embeddings.{attribute}=SIZE"
-    if isinstance(made, BiLSTMSettings):
-        yield from _wrong_encoder(made, made.encoder)
+    if isinstance(settings, BiLSTMSettings):
+        yield from _wrong_encoder(settings, settings.encoder)
     for attribute, positions in templates.items():
         for position in positions:
-            if (base := position.partition(".")[0]) in CANDIDATE_POSITIONS and base not in own:
+            if (base := position.partition(".")[0]) in CANDIDATE_POSITIONS and base not in candidates:
                 able = [name for name in transitions.names() if base in transitions.system_class(name).candidate_positions]
-                missing = f"{attribute} is read at {position}, a position that system={made.system} does not have"
+                missing = f"{attribute} is read at {position}, a position that system={settings.system} does not have"
                 yield f"{missing}; choose another position, or system={' or '.join(able)}"
 
 
-def _unknown_names(key: str, given: Any, known: Any) -> Iterator[str]:
-    yield from (_unknown(f"{key}.{name}", known) for name in given if name not in known)
+def _unknown_names(key: str, names: Any, choices: Any) -> Iterator[str]:
+    yield from (_unknown(f"{key}.{name}", choices) for name in names if name not in choices)
 
 
-def _wrong_encoder(made: Settings, encoder: EncoderSettings) -> Iterator[str]:
+def _wrong_encoder(settings: Settings, encoder: EncoderSettings) -> Iterator[str]:
     yield from _unknown_names("encoder.slots", encoder.slots, [TOKEN, RELATION])
     if not encoder.slots.get(TOKEN):
         yield f"encoder.slots.{TOKEN} is empty: no slot would read the encoder's output; give positions, such as [s0,s1,b0]"
-    if made.classifier.slot_dropout:
+    if settings.classifier.slot_dropout:
         yield "classifier.slot_dropout is for model=mlp; with model=bilstm give encoder.attribute_dropout instead"
-    for attribute, positions in made.features.items():
-        if positions and attribute not in (RELATION, *made.embeddings, made.vectors.attribute):
+    for attribute, positions in settings.features.items():
+        if positions and attribute not in (RELATION, *settings.embeddings, settings.vectors.attribute):
             fix = f"choose recipe=accurate, which embeds all attributes, or give embeddings.{attribute}=SIZE"
-            yield f"features.{attribute}: model={made.model} reads only embedded attributes; {fix}"
+            yield f"features.{attribute}: model={settings.model} reads only embedded attributes; {fix}"
     yield from _unknown_names("encoder.augment", encoder.augment, AUGMENTS)
     if (total := sum(encoder.augment.get(name, 0.0) for name in CHANGES)) > 1:
         shares = ", ".join(f"encoder.augment.{name}" for name in CHANGES)
@@ -293,86 +295,88 @@ def _wrong_encoder(made: Settings, encoder: EncoderSettings) -> Iterator[str]:
         yield from _unknown_names("encoder.tagger.weights", encoder.tagger.weights, TAGS)
 
 
-def _wrong_passes(made: Settings) -> Iterator[str]:
+def _wrong_passes(settings: Settings) -> Iterator[str]:
     """Refuse wrong trees of the first two passes, and passes that do not fit one another."""
-    first, second, system = made.first_pass, made.second_pass, transitions.system_class(made.system)
-    oracle = oracles.oracle_class(made.oracle)
+    first, second, system = settings.first_pass, settings.second_pass, transitions.system_class(settings.system)
+    oracle = oracles.oracle_class(settings.oracle)
     if second.trees == TrainingTrees.original and oracle.needs_projective_gold:
         able = [f"oracle={name}" for name in oracle.alternatives]
-        wrong = f"oracle={made.oracle} needs projective trees, and second_pass.trees=original includes non-projective trees"
+        wrong = f"oracle={settings.oracle} needs projective trees, and second_pass.trees=original includes non-projective trees"
         yield f"{wrong}; choose {' or '.join(able) or 'another system'}, or second_pass.trees=projectivized"
     if first.trees == TrainingTrees.original and oracles.oracle_class(system.gold_oracle).needs_projective_gold:
-        wrong = f"first_pass.trees=original: gold computations of system={made.system} need projective trees"
+        wrong = f"first_pass.trees=original: gold computations of system={settings.system} need projective trees"
         yield f"{wrong}; choose projectivized or projective_subset"
     joins_others = second.examples == ExampleUse.join and first.trees == TrainingTrees.projective_subset != second.trees
-    if joins_others and isinstance(made, BiLSTMSettings):
+    if joins_others and isinstance(settings, BiLSTMSettings):
         yield "second_pass.examples=join with an encoder needs the same sentences in both passes; choose column=4 or 5"
-    if vocabulary_is_of_subset(made):
-        third = isinstance(made.beam, GlobalBeamSettings)
+    if vocabulary_is_of_subset(settings):
+        third = isinstance(settings.beam, GlobalBeamSettings)
         if third or second.trees not in (None, TrainingTrees.projective_subset):
-            more = f"third pass (beam={made.beam.name})" if third else f"second pass (second_pass.trees={second.trees})"
+            more = f"third pass (beam={settings.beam.name})" if third else f"second pass (second_pass.trees={second.trees})"
             wrong = f"vocabulary_from=first_pass, but the {more} learns from sentences that the first pass leaves out"
             yield f"{wrong}; choose vocabulary_from=all"
 
 
-def _wrong_beam(made: Settings) -> Iterator[str]:
-    beam, linear = made.beam, isinstance(made, LinearSettings)
-    if isinstance(beam, LocalBeamSettings) and beam.merge == Merge.SIGNATURE and (linear or made.system != "arc_standard"):
+def _wrong_beam(settings: Settings) -> Iterator[str]:
+    beam, linear = settings.beam, isinstance(settings, LinearSettings)
+    if isinstance(beam, LocalBeamSettings) and beam.merge == Merge.SIGNATURE and (linear or settings.system != "arc_standard"):
         fix = f"choose beam.merge={Merge.CONFIGURATION}"
         yield f"beam.merge={beam.merge} is only for system=arc_standard, and not for model=linear; {fix}"
     if isinstance(beam, GlobalBeamSettings) and linear:
-        yield from _wrong_linear_training(made)
-    elif isinstance(beam, GlobalBeamSettings) and made.system != "arc_standard":
-        wrong = f"beam=global needs system=arc_standard or model=linear, and here are system={made.system}, model={made.model}"
+        yield from _wrong_linear_training(settings)
+    elif isinstance(beam, GlobalBeamSettings) and settings.system != "arc_standard":
+        here = f"system={settings.system}, model={settings.model}"
+        wrong = f"beam=global needs system=arc_standard or model=linear, and here are {here}"
         yield f"{wrong}; choose system=arc_standard, or beam=local"
 
 
-def _wrong_linear_training(made: Settings) -> Iterator[str]:
-    system = transitions.system_class(made.system)
+def _wrong_linear_training(settings: Settings) -> Iterator[str]:
+    system = transitions.system_class(settings.system)
     if system.reorders_buffer:
-        wrong = f"beam=global compares computations step by step, but with system={made.system} their lengths differ"
+        wrong = f"beam=global compares computations step by step, but with system={settings.system} their lengths differ"
         yield f"{wrong}; choose another system, or beam=local"
-    if made.oracle != system.oracles[0]:  # the first one scores every configuration of a beam
-        yield f"oracle={made.oracle} does not work for beam=global with model=linear; choose oracle={system.oracles[0]}"
+    if settings.oracle != system.oracles[0]:  # the first one scores every configuration of a beam
+        yield f"oracle={settings.oracle} does not work for beam=global with model=linear; choose oracle={system.oracles[0]}"
 
 
-def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
+def _wrong_lattices(settings: Settings, lattice: LatticeSettings) -> Iterator[str]:
     if lattice.train is None:
         return
-    if not isinstance(made.treebank.train, str):
+    if not isinstance(settings.treebank.train, str):
         yield "lattice.train goes with one file of trees: give one file as treebank.train"
-    if any(held_out_of(made.treebank)):
-        yield f"treebank.held_out={made.treebank.held_out} is not supported with lattices; give treebank.dev and lattice.dev"
-    for key, given in (("folds", made.treebank.folds), ("on_error", made.treebank.on_error)):
-        if given not in (None, OnTreebankError.stop):
-            yield f"treebank.{key}={given} is not supported with lattices; leave it out"
-    if lattice.choices and made.first_pass.trees == TrainingTrees.projective_subset:
+    if any(held_out_of(settings.treebank)):
+        held_out = settings.treebank.held_out
+        yield f"treebank.held_out={held_out} is not supported with lattices; give treebank.dev and lattice.dev"
+    for key, value in (("folds", settings.treebank.folds), ("on_error", settings.treebank.on_error)):
+        if value not in (None, OnTreebankError.stop):
+            yield f"treebank.{key}={value} is not supported with lattices; leave it out"
+    if lattice.choices and settings.first_pass.trees == TrainingTrees.projective_subset:
         wrong = "lattice.choices=true learns from all sentences, but first_pass.trees=projective_subset leaves some out"
         yield f"{wrong}; choose column=2, 4, 5 or 6, or lattice.choices=false"
 
 
-def templates_of(made: Settings) -> dict[str, list[str]]:
+def templates_of(settings: Settings) -> dict[str, list[str]]:
     """Return the positions at which the slots of a network read each attribute."""
-    if isinstance(made, LinearSettings):
+    if isinstance(settings, LinearSettings):
         return {}
-    return made.encoder.slots if isinstance(made, BiLSTMSettings) else made.features
+    return settings.encoder.slots if isinstance(settings, BiLSTMSettings) else settings.features
 
 
-def vocabulary_is_of_subset(made: Settings) -> bool:
+def vocabulary_is_of_subset(settings: Settings) -> bool:
     """Return whether vocabularies and word vectors are made only from the sentences with projective trees."""
-    from_first_pass = made.vocabulary_from == VocabularySource.first_pass
-    return from_first_pass and made.first_pass.trees == TrainingTrees.projective_subset
+    from_first_pass = settings.vocabulary_from == VocabularySource.first_pass
+    return from_first_pass and settings.first_pass.trees == TrainingTrees.projective_subset
 
 
-def system_options(made: Settings) -> dict[str, int]:
+def system_options(settings: Settings) -> dict[str, int]:
     """Return the options of the transition system."""
-    degree = {} if made.degree is None else {"degree": made.degree}
-    return {**degree, "nonmonotonic": 1} if made.nonmonotonic else degree
+    degree = {} if settings.degree is None else {"degree": settings.degree}
+    return {**degree, "nonmonotonic": 1} if settings.nonmonotonic else degree
 
 
-def oracle_options(made: Settings) -> dict[str, Any]:
+def oracle_options(settings: Settings) -> dict[str, Any]:
     """Return the options, besides the strategy, of the oracle that all passes after the first use."""
     # If arcs can be undone, shift and right always tie, and neither would be taught.
-    undoes = made.nonmonotonic and made.oracle == "arc_eager_rows"
-    ties = {"ties": made.ties} if made.ties is not None else {"ties": "monotonic"} if undoes else {}
-    return {**system_options(made), **ties}
+    undoes = settings.nonmonotonic and settings.oracle == "arc_eager_rows"
+    ties = {"ties": settings.ties} if settings.ties is not None else {"ties": "monotonic"} if undoes else {}
+    return {**system_options(settings), **ties}

@@ -1,4 +1,4 @@
-"""What a run takes over from the model of ``start=``: recipe, model, system, and the sizes of the network.
+"""The settings that a run takes over from the model of ``start=``: recipe, model, system, and sizes of the network.
 
 Nobody types these settings again. A value that is given by hand must be the model's, since its weights fit no other network.
 Dropout belongs to training: by hand, it may differ.
@@ -50,7 +50,6 @@ class StartModel:
 
     Attributes:
         named: the model, as the user names it.
-        model: the model.
         recipe: the recipe that it was trained with, or one that fits its network.
         recipe_is_known: whether its run or its card names the recipe.
     """
@@ -96,19 +95,21 @@ class StartModel:
         Raises:
             SettingsError: recipe, model or system was chosen by hand, and is not the model's.
         """
-        by_hand = {one.name: one for one in given.settings if one.read is not None}
-        for name, own in self.chosen.items():
-            one = by_hand.get(name)
-            if one is None or one.is_sweep or one.value == own:
+        by_hand = {setting.name: setting for setting in given.settings if setting.read is not None}
+        for name, model_choice in self.chosen.items():
+            setting = by_hand.get(name)
+            if setting is None or setting.is_sweep or setting.value == model_choice:
                 continue
             if name != "recipe" or self.recipe_is_known:
-                raise self.refusal(name, one.value, own)
-        return {name: own for name, own in self.chosen.items() if name not in by_hand}
+                raise self.refusal(name, setting.value, model_choice)
+        return {name: choice for name, choice in self.chosen.items() if name not in by_hand}
 
-    def refusal(self, key: str, here: Any, own: Any) -> SettingsError:
+    def refusal(self, key: str, here: Any, model_value: Any) -> SettingsError:
         """Return the error about a setting that was given by hand, and is not the model's."""
-        said, own_said = (_shown(one) for one in (here, own))
-        return SettingsError(f"start={self.named}: this run has {key}={said}, and that model {key}={own_said}; leave out {key}")
+        said, model_said = (_shown(value) for value in (here, model_value))
+        return SettingsError(
+            f"start={self.named}: this run has {key}={said}, and that model {key}={model_said}; leave out {key}"
+        )
 
 
 def start_choices(given: Given, start: Path) -> list[str]:
@@ -123,103 +124,107 @@ def start_choices(given: Given, start: Path) -> list[str]:
     Raises:
         SettingsError: recipe, model or system was chosen by hand, and is not the model's.
     """
-    named = [one for one in given.settings if one.name == "start" and one.read is not None]
+    named = [setting for setting in given.settings if setting.name == "start" and setting.read is not None]
     if not named:
         return []
     value = named[-1].value
     values = value.list if isinstance(value, ChoiceSweep) else [value]
-    texts = [OmegaConf.create([getattr(one, "text", one)])[0] for one in values]
+    texts = [OmegaConf.create([getattr(choice, "text", choice)])[0] for choice in values]
     models = [model for text in texts if isinstance(text, str) and (model := StartModel.read(text, start)) is not None]
-    found = [model.choices(given) for model in models]
-    first = found[0] if found else {}
-    return [f"{name}={own}" for name, own in first.items() if all(others.get(name) == own for others in found)]
+    choices = [model.choices(given) for model in models]
+    first = choices[0] if choices else {}
+    return [f"{name}={choice}" for name, choice in first.items() if all(others.get(name) == choice for others in choices)]
 
 
 def started(settings: Settings, given: Given, start: Path | None = None) -> Settings:
-    """Return the settings of a run with what it takes over from the model of ``start=``; without ``start``, the same settings.
+    """Return the settings of a run with those that it takes over from the model of ``start=``; without ``start``, the same.
 
     Args:
         settings: as hydra has composed them; they are not changed.
-        given: what was given by hand.
+        given: the settings given by hand.
         start: the folder that relative paths begin in; None: the working folder.
 
     Raises:
         SettingsError: a setting was given by hand, and is not the model's.
     """
-    if settings.start is None or (found := StartModel.read(settings.start, start or Path())) is None:
+    if settings.start is None or (start_model := StartModel.read(settings.start, start or Path())) is None:
         return settings
-    missing = found.choices(given)
-    if any(getattr(settings, name) != own for name, own in missing.items()):
+    missing = start_model.choices(given)
+    if any(getattr(settings, name) != choice for name, choice in missing.items()):
         from parser.settings.overrides import composed as compose  # imports this module
 
-        made: Any = compose("train", [*(f"{name}={own}" for name, own in missing.items()), *given.words])
+        run_settings: Any = compose("train", [*(f"{name}={choice}" for name, choice in missing.items()), *given.words])
     else:
-        made = deepcopy(settings)
-    _take_over(found, made, given)
-    return made
+        run_settings = deepcopy(settings)
+    _take_over(start_model, run_settings, given)
+    return run_settings
 
 
-def _take_over(found: StartModel, made: Any, given: Given) -> None:
+def _take_over(start_model: StartModel, settings: Any, given: Given) -> None:
     """Change composed settings to those of the model's network.
 
     Raises:
         SettingsError: see started().
     """
-    model = found.model
-    for key, own, must_be in _values(model, made):
-        here = _plain(made, key)
-        by_hand = any(one.touches(key) for one in given.settings)
-        if here == own:
+    model = start_model.model
+    for key, model_value, must_be in _values(model, settings):
+        here = _plain(settings, key)
+        by_hand = any(setting.touches(key) for setting in given.settings)
+        if here == model_value:
             continue
         if by_hand and must_be:
-            raise found.refusal(key, here, own)
+            raise start_model.refusal(key, here, model_value)
         if not by_hand:
-            OmegaConf.update(made, key, own, merge=False, force_add=True)
-    for table in _tables(model, made):
-        for name in {**table.own, **table.here}:
-            key, here, own = f"{table.key}.{name}", table.here.get(name, table.none), table.own.get(name, table.none)
-            if here != own and model.lookahead is None and any(one.touches(key) for one in given.settings):
-                raise found.refusal(key, here, own)
-        if [*table.here.items()] != [*table.own.items()]:
-            OmegaConf.update(made, table.key, table.own | table.others, merge=False)
-    if model.lookahead is not None and ("lattice" not in made or made.lattice.train is None):
-        raise SettingsError(f"start={found.named}: that model chooses among the words of lattices; give lattice.train=FILE")
+            OmegaConf.update(settings, key, model_value, merge=False, force_add=True)
+    for table in _tables(model, settings):
+        for name in {**table.there, **table.here}:
+            key, here, model_value = f"{table.key}.{name}", table.here.get(name, table.none), table.there.get(name, table.none)
+            if here != model_value and model.lookahead is None and any(setting.touches(key) for setting in given.settings):
+                raise start_model.refusal(key, here, model_value)
+        if [*table.here.items()] != [*table.there.items()]:
+            OmegaConf.update(settings, table.key, table.there | table.others, merge=False)
+    if model.lookahead is not None and ("lattice" not in settings or settings.lattice.train is None):
+        raise SettingsError(
+            f"start={start_model.named}: that model chooses among the words of lattices; give lattice.train=FILE"
+        )
 
 
-def _values(model: NetworkModel, made: Any) -> Iterator[tuple[str, Any, bool]]:
+def _values(model: NetworkModel, settings: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield settings of a model's network: key, value, and whether a value by hand must be the same.
 
     Args:
-        model: the model.
-        made: the composed settings, which may have a value already.
+        model: the model that the run starts from.
+        settings: the composed settings, which may have a value already.
     """
     spec, options = model.spec, model.system.options
     yield "degree", options.get("degree"), True
-    if bool(made.nonmonotonic) != (own := bool(options.get("nonmonotonic"))):
-        yield "nonmonotonic", own, True
-    if model.lookahead is not None and "lattice" in made:
+    if bool(settings.nonmonotonic) != (nonmonotonic := bool(options.get("nonmonotonic"))):
+        yield "nonmonotonic", nonmonotonic, True
+    if model.lookahead is not None and "lattice" in settings:
         yield "lattice.lookahead", model.lookahead, True
         yield "lattice.choices", True, True
     yield from ((f"classifier.{name}", value, "dropout" not in name) for name, value in vars(MlpSpec.of(spec)).items())
-    vectors, length = _vectors(model, made), None
+    vectors, length = _vectors(model, settings), None
     if vectors is not None:
         length = spec.embeddings[vectors]
         yield from (("vectors.trained", length.trained, True), ("vectors.dimensions", length.size, True))
-    if made.vectors.attribute != vectors and (vectors is not None or made.vectors.attribute in model.vocabularies.by_attribute):
+    if settings.vectors.attribute != vectors and (
+        vectors is not None or settings.vectors.attribute in model.vocabularies.by_attribute
+    ):
         yield "vectors.attribute", vectors, True
     if spec.encoder is not None:
-        for name in dict.fromkeys([*made.features, *model.vocabularies.by_attribute]):
-            read = name in model.vocabularies.by_attribute
-            if name not in (RELATION, TREEBANK) and read != bool(made.features.get(name)):
-                yield f"features.{name}", ["s0"] if read else [], True
-        yield from _encoder(model, spec.encoder, made.encoder)
+        for name in dict.fromkeys([*settings.features, *model.vocabularies.by_attribute]):
+            is_read = name in model.vocabularies.by_attribute
+            if name not in (RELATION, TREEBANK) and is_read != bool(settings.features.get(name)):
+                yield f"features.{name}", ["s0"] if is_read else [], True
+        yield from _encoder(model, spec.encoder, settings.encoder)
 
 
-def _vectors(model: NetworkModel, made: Any) -> str | None:
+def _vectors(model: NetworkModel, settings: Any) -> str | None:
     """Return the attribute that a model has word vectors for; None if there are none."""
-    read = [name for name in model.vocabularies.by_attribute if name in model.spec.embeddings and name in ATTRIBUTES]
-    likely = [name for name in read if not model.spec.embeddings[name].trained]  # nothing else stays as it is
-    likely += [name for name in (made.vectors.attribute, "form", "lower") if name in read]
+    embedded = [name for name in model.vocabularies.by_attribute if name in model.spec.embeddings and name in ATTRIBUTES]
+    likely = [name for name in embedded if not model.spec.embeddings[name].trained]  # nothing else stays as it is
+    likely += [name for name in (settings.vectors.attribute, "form", "lower") if name in embedded]
     return likely[0] if likely else None
 
 
@@ -228,37 +233,37 @@ class _Table(NamedTuple):
 
     Attributes:
         key: its setting.
-        here, own: its entries in the run and in the model; without those that nothing reads.
+        here, there: its entries in the run and in the model, without those that nothing reads.
         others: further entries, which nothing reads.
         none: what stands for an entry that is missing.
     """
 
     key: str
     here: dict[str, Any]
-    own: dict[str, Any]
+    there: dict[str, Any]
     others: dict[str, Any]
     none: Any
 
 
-def _tables(model: NetworkModel, made: Any) -> Iterator[_Table]:
+def _tables(model: NetworkModel, settings: Any) -> Iterator[_Table]:
     """Yield the lengths of vectors by attribute, and where slots read each attribute."""
-    vectors, spec = _vectors(model, made), model.spec
-    known = [name for name in (*model.vocabularies.by_attribute, RELATION) if name != TREEBANK]
-    here = _plain(made, "embeddings")
-    own = {name: spec.embeddings[name].size for name in known if name in spec.embeddings and name != vectors}
-    others = {name: size for name, size in here.items() if name not in known}
-    yield _Table("embeddings", {name: here[name] for name in known if name in here}, own, others, None)
+    vectors, spec = _vectors(model, settings), model.spec
+    attributes = [name for name in (*model.vocabularies.by_attribute, RELATION) if name != TREEBANK]
+    here = _plain(settings, "embeddings")
+    sizes = {name: spec.embeddings[name].size for name in attributes if name in spec.embeddings and name != vectors}
+    others = {name: size for name, size in here.items() if name not in attributes}
+    yield _Table("embeddings", {name: here[name] for name in attributes if name in here}, sizes, others, None)
     places: dict[str, list[str]] = {}
     for slot in model.slots:
         position, _, attribute = str(slot).rpartition(":")
         places.setdefault(attribute, []).append(position)
     key = "features" if spec.encoder is None else "encoder.slots"
-    here = _plain(made, key)
-    placed = {name: found for name, found in at_candidates(here, type(model.system)).items() if found}
+    here = _plain(settings, key)
+    placed = {name: positions for name, positions in at_candidates(here, type(model.system)).items() if positions}
     yield _Table(key, placed, places, {name: [] for name in here if name not in places}, [])
 
 
-def _encoder(model: NetworkModel, spec: BiLSTMSpec, made: Any) -> Iterator[tuple[str, Any, bool]]:
+def _encoder(model: NetworkModel, spec: BiLSTMSpec, settings: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield the sizes of an encoder, and which of its groups there are."""
     for name, value in vars(spec).items():
         key, kind = f"encoder.{name}", _ENCODER_GROUPS.get(name)
@@ -269,18 +274,18 @@ def _encoder(model: NetworkModel, spec: BiLSTMSpec, made: Any) -> Iterator[tuple
         elif value is None:
             if fixed:  # else it may be new to the model
                 yield key, None, True
-        elif made[name] is None:
+        elif settings[name] is None:
             yield key, asdict(value) | ({} if kind is None else kind.learned_with(columns)), fixed
         else:
-            yield from ((f"{key}.{one}", size, one != "dropout") for one, size in asdict(value).items())
+            yield from ((f"{key}.{field_name}", size, field_name != "dropout") for field_name, size in asdict(value).items())
             for column in columns:
-                if column not in made[name].weights:
+                if column not in settings[name].weights:
                     yield f"{key}.weights.{column}", 1.0, True
 
 
-def _plain(made: Any, key: str) -> Any:
+def _plain(settings: Any, key: str) -> Any:
     """Return the value of a setting as a plain value; None if it is null, or there is no such setting."""
-    value = OmegaConf.select(made, key, default=None)
+    value = OmegaConf.select(settings, key, default=None)
     return OmegaConf.to_container(value, enum_to_str=True) if OmegaConf.is_config(value) else value
 
 
@@ -307,7 +312,7 @@ def _likely_recipe(model: NetworkModel) -> str:
 def _shown(value: Any) -> str:
     """Return a value as it is written on a command line."""
     if isinstance(value, Mapping):
-        return f"{{{','.join(f'{name}:{_shown(one)}' for name, one in value.items())}}}"
+        return f"{{{','.join(f'{name}:{_shown(inner)}' for name, inner in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{','.join(map(_shown, value))}]"
     return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)

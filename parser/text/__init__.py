@@ -1,1 +1,1 @@
-"""Splits text into sentences and words, and parses many files at once."""
+"""Text split into sentences and words, and many files parsed at once."""

@@ -1,4 +1,4 @@
-"""Reads text in blocks: whole paragraphs, or a part of a very long one, so that memory does not grow with the text.
+"""Text in blocks: whole paragraphs, or a part of a very long one, so that memory does not grow with the text.
 
 A line ends with LF, CR LF, CR, a vertical tab, U+0085 or U+2028; a paragraph ends with a blank line, a form feed or U+2029.
 A block is the text as it came, and where it is cut depends on the text alone, not on how it arrives.
@@ -79,8 +79,8 @@ def _place_to_cut(held: str, sentences: SentenceEnds, searched: int) -> int | No
         line = LINE_END.search(held, max(_BLOCK - 1, searched))
         return None if line is None else line.end()
     ends = paragraph_ends(sentences)
-    if (found := ends.search(held, _BLOCK - 1, _LONGEST)) is not None:
-        return found.end()
+    if (match := ends.search(held, _BLOCK - 1, _LONGEST)) is not None:
+        return match.end()
     if len(held) < _LONGEST:
         return None
     before = [match.end() for match in ends.finditer(held, 0, _LONGEST)]
@@ -91,7 +91,7 @@ def _place_within_paragraph(text: str) -> int:
     """Return where to cut, in the second half."""
     half = len(text) // 2
     for end in _PLACES_TO_CUT:
-        if places := [found.end() for found in end.finditer(text, half)]:
+        if places := [match.end() for match in end.finditer(text, half)]:
             return places[-1]
     from parser.text.characters import joins_character_before  # compiled loops that CoNLL-U does not need
 
@@ -102,28 +102,28 @@ def _place_within_paragraph(text: str) -> int:
 
 
 def _decoded(source: BinaryIO, name: str) -> Iterator[str]:
-    """Yield a text as it is read, but for a CR, which comes with the LF that may follow it."""
+    """Yield a text as it is read, except that a CR comes with the LF that may follow it."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    read = lines = 0
+    n_bytes = lines = 0
     carriage_return = ""
     while piece := source.read(_READ_BYTES):
-        text = carriage_return + _decode(decoder, piece, name, read, lines)
+        text = carriage_return + _decode(decoder, piece, name, n_bytes, lines)
         carriage_return = "\r" if text.endswith("\r") else ""
         yield text.removesuffix("\r")
-        read += len(piece)
+        n_bytes += len(piece)
         lines += piece.count(b"\n")
-    _decode(decoder, b"", name, read, lines)
+    _decode(decoder, b"", name, n_bytes, lines)
     if carriage_return:
         yield carriage_return
 
 
-def _decode(decoder: codecs.IncrementalDecoder, piece: bytes, name: str, read: int, lines: int) -> str:
-    """Return the text of a piece; it is the last one if it is empty. ``read`` and ``lines``: bytes and line ends before it."""
+def _decode(decoder: codecs.IncrementalDecoder, piece: bytes, name: str, n_bytes: int, lines: int) -> str:
+    """Return the text of a piece; the last one is empty. ``n_bytes`` and ``lines``: bytes and line ends before it."""
     begun = len(decoder.getstate()[0])
     try:
         return decoder.decode(piece, final=not piece)
     except UnicodeDecodeError as error:
         line = lines + 1 + piece[: max(error.start - begun, 0)].count(b"\n")
-        place = read - begun + error.start
+        place = n_bytes - begun + error.start
         why = f"not UTF-8 at byte {place:,} ({error.reason}); {TO_UTF8}"
         raise TokenizerError(f"{describe_file(name)}, line {line:,}: {why}") from error

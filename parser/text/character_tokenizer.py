@@ -2,7 +2,7 @@
 
 Three linear models over hashed features decide (token_ends.py, sentence_ends.py, multiword.py). The model folder holds them:
 ``tokenizer.json`` has the rules of multiword tokens and the abbreviations, ``tokenizer.safetensors`` the weights.
-training/tokenizer_training.py trains them, in seconds.
+training/text/tokenizer.py trains them, in seconds.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from parser.text.token_ends import TokenEndModel, find_tokens
 from parser.text.tokens import SplitSentence
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
-# Increase it when what is read changes, so that weights of before are refused rather than misread.
+# Increase it when the atoms change, so that older weights are refused rather than misread.
 _FORMAT = 1
 _WHITE = re.compile(r"[\s\0]+")
 
 
 class CharacterTokenizer:
-    """Splits text into sentences, tokens and words. Several threads may use it at once. It is a Splitter of pipeline.py.
+    """A Splitter of pipeline.py: it splits text into sentences, tokens and words. Several threads may use it at once.
 
     Args:
         tokens: where tokens end.
@@ -73,14 +73,14 @@ class CharacterTokenizer:
         kinds = np.array([BEFORE_NAME if name else OWN_ABBREVIATION for name in abbreviations.values()], np.uint16)
         forms = with_listed(self.tokens.forms, hashes, kinds)
         tokens, sentences = self.tokens._replace(forms=forms), self.sentences._replace(forms=forms)
-        made = CharacterTokenizer(tokens, sentences, self.words, self.whole, self.abbreviations, self.kinds)
-        made._joined = frozenset(folded(short) for short in abbreviations if not short[:-1].isalpha())
-        return made
+        tokenizer = CharacterTokenizer(tokens, sentences, self.words, self.whole, self.abbreviations, self.kinds)
+        tokenizer._joined = frozenset(folded(short) for short in abbreviations if not short[:-1].isalpha())
+        return tokenizer
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
-        """Return the sentences of a text; none has the end of a paragraph within, or with LINE and PARAGRAPH of a line.
+        """Return the sentences of a text; none goes on after the end of a paragraph, or with LINE and PARAGRAPH of a line.
 
-        What is found in a paragraph does not depend on the others.
+        The sentences of a paragraph do not depend on the other paragraphs.
         """
         characters = characters_of(text, lines=sentences != SentenceEnds.MODEL)
         joined = joined_places(characters, self.whole, self.kinds)
@@ -97,7 +97,7 @@ class CharacterTokenizer:
         limits = list(pairwise([0, *(np.flatnonzero(ends) + 1).tolist()]))
         words = self.words.words(composed, limits)
         if forms is not composed:
-            words = [_decomposed(own, form) for own, form in zip(words, forms, strict=True)]
+            words = [_decomposed(token_words, form) for token_words, form in zip(words, forms, strict=True)]
         lines = line_ends(characters, bounds).tolist()
         return [SplitSentence(forms[a:b], words[a:b], places[a:b], lines[a:b]) for a, b in limits]
 
@@ -125,8 +125,8 @@ class CharacterTokenizer:
             "rules": [[rule.kind, rule.part, *rule.words] for rule in numbers],
             "open_rules": [numbers[rule] for rule in rules.open_rules],
             "multiword": {
-                form: [rules.totals[form], *((numbers[rule], count) for rule, count in own.items())]
-                for form, own in rules.rules.items()
+                form: [rules.totals[form], *((numbers[rule], count) for rule, count in form_rules.items())]
+                for form, form_rules in rules.rules.items()
             },
             "exact": {form: list(words) for form, words in rules.exact.items()},
         }
@@ -149,7 +149,7 @@ class CharacterTokenizer:
             check_type(settings["threshold"], int, "threshold")
             whole = strings(settings["whole"], "whole")
             abbreviations = strings(settings["abbreviations"], "abbreviations")
-            kinds = settings.get("kinds", 1)  # folders of before do not say
+            kinds = settings.get("kinds", 1)  # older folders lack it
             if type(kinds) is not int or not 1 <= kinds <= VERSION:
                 raise OptimalStepError(f"its kinds of text are of version {kinds!r}, and this version reads 1 to {VERSION}")
         with errors_named(folder / TENSORS):
@@ -167,7 +167,7 @@ def _forms(
 ) -> tuple[list[str], list[str]]:
     """Return the tokens in NFC, and as they stand in the text, each with single blanks within.
 
-    One list if they are the same.
+    Both are one list if they are the same.
     """
     flat = characters.codes.tobytes().decode("utf-32-le", "surrogatepass").replace("\n", " ")
     starts, stops = bounds.tolist()
@@ -185,7 +185,7 @@ def _decomposed(words: tuple[str, ...], form: str) -> tuple[str, ...]:
 
 
 def _rules_of(rules: MultiwordRules) -> Iterable[Rule]:
-    return (rule for own in rules.rules.values() for rule in own)
+    return (rule for form_rules in rules.rules.values() for rule in form_rules)
 
 
 def _tensors(path: Path) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 A tokenizer decides by what characters have in common. So letters are compared in lower case, typographic apostrophes and quotes
 are compared as those of ASCII, and each character has one of some thirty classes, such as a digit, a capital or a currency
-sign. What is written keeps the characters of the text: ``starts`` and ``ends`` say where they stand there.
+sign. The output keeps the characters of the text: ``starts`` and ``ends`` say where they stand there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CATEGORIES = {
     "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
 }  # fmt: skip
 
-# TextCharacters around each paragraph, so that what reads neighbours need not look for its ends.
+# TextCharacters around each paragraph, so that functions that read neighbours need not look for its ends.
 EDGE = 8
 # Longer stretches have the hash of their last characters.
 LONGEST = 250
@@ -85,11 +85,13 @@ def characters_of(text: str, *, lines: bool = False) -> TextCharacters:
     size = len(codes) + EDGE * (2 + int(np.count_nonzero((kinds == LINE) | (kinds == PARAGRAPH))))
     arrays = (np.empty(size, np.int32), np.empty(size, np.uint8), np.empty(size, np.int32), np.empty(size, np.int32))
     n = _collapse(codes, kinds, starts, ends, *arrays)
-    own = [array[:n] for array in arrays]
+    filled = [array[:n] for array in arrays]
     hashes, shapes, chunks = np.empty(n + 1, np.uint64), np.empty(n + 1, np.uint64), np.empty(n, np.int32)
     bounds = np.zeros((2, n + 2), np.int32)
-    n_chunks = _analyse(own[0], own[1], _folded, hashes, shapes, chunks, bounds)
-    return TextCharacters(own[0], own[1], own[2], own[3], hashes, shapes, chunks, bounds[0, :n_chunks], bounds[1, :n_chunks])
+    n_chunks = _analyse(filled[0], filled[1], _folded, hashes, shapes, chunks, bounds)
+    return TextCharacters(
+        filled[0], filled[1], filled[2], filled[3], hashes, shapes, chunks, bounds[0, :n_chunks], bounds[1, :n_chunks]
+    )
 
 
 def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
@@ -100,12 +102,12 @@ def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
     composed, starts, ends = [], [], []
     place = 0
     for cluster in _clusters(text):
-        own = unicodedata.normalize("NFC", cluster)
-        composed.append(own)
+        piece = unicodedata.normalize("NFC", cluster)
+        composed.append(piece)
         last = len(cluster) - 1
-        fewer = len(cluster) - len(own)  # the first character is composed of so many more
-        starts += [place, *(place + min(max(fewer, 0) + n, last) for n in range(1, len(own)))]
-        ends += [place + min(max(fewer, 0) + n, last) + 1 for n in range(len(own))]
+        fewer = len(cluster) - len(piece)  # the first character is composed of so many more
+        starts += [place, *(place + min(max(fewer, 0) + n, last) for n in range(1, len(piece)))]
+        ends += [place + min(max(fewer, 0) + n, last) + 1 for n in range(len(piece))]
         place += len(cluster)
     return "".join(composed), np.array(starts, np.int32), np.array(ends, np.int32)
 
@@ -156,10 +158,10 @@ def classify(codes: np.ndarray) -> None:
 
 def class_of(character: str) -> int:
     """Return the class of a character."""
-    found = _CLASSES.get(character)
-    if found is None:
-        found = BLANK if character.isspace() else _CATEGORIES.get(unicodedata.category(character), OTHER)
-    return found
+    kind = _CLASSES.get(character)
+    if kind is None:
+        kind = BLANK if character.isspace() else _CATEGORIES.get(unicodedata.category(character), OTHER)
+    return kind
 
 
 def _folded_character(character: str) -> str:

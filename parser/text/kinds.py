@@ -1,7 +1,7 @@
 """Kinds of text that most treebanks keep in one token, whatever marks they have within: addresses, paths, dates, numbers.
 
-A treebank that has enough of a kind decides itself whether they are one token. Too few say nothing: then they are, as in
-UD_English-EWT, which has no other.
+A treebank with enough occurrences of a kind decides whether they are one token. With too few they are one token, as always in
+UD_English-EWT.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _KINDS_BEFORE = {name: _CHANGED.get(name, pattern) for name, pattern in KINDS.it
 def _compiled(kinds: Mapping[str, str], anywhere: Collection[str] = ()) -> re.Pattern[str]:
     """Return the pattern of kinds, which begin after white space, an opening mark or another character of no word or address.
 
-    Those of ``anywhere`` also begin within a word.
+    Kinds of ``anywhere`` also begin within a word.
     """
     begins = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items() if kind not in anywhere)
     return re.compile("|".join([rf"(?<![\w@/.#&-])(?:{begins})", *(f"(?P<{kind}>{kinds[kind]})" for kind in anywhere)]))
@@ -118,7 +118,7 @@ def joined_places(text: TextCharacters, kinds: Iterable[str], version: int = VER
 
 
 def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[str, int, int]]:
-    """Yield the kind of each such stretch of a text, and where it begins and ends; each is within one chunk.
+    """Yield the kind of each stretch of a text that is of a kind, and where it begins and ends; each is within one chunk.
 
     ``version``: of the patterns, that of the tokenizer.
     """
@@ -130,9 +130,9 @@ def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[s
     for chunk in np.unique(text.chunks[np.flatnonzero(hints)]).tolist():
         start, end = int(text.chunk_starts[chunk]), int(text.chunk_ends[chunk])
         characters = text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
-        for found in pattern.finditer(characters):
-            if found.end() - found.start() > 1:  # else there is nothing to cut, as in a single picture
-                yield str(found.lastgroup), start + found.start(), start + found.end()
+        for match in pattern.finditer(characters):
+            if match.end() - match.start() > 1:  # else there is nothing to cut, as in a single picture
+                yield str(match.lastgroup), start + match.start(), start + match.end()
 
 
 def join_abbreviations(text: TextCharacters, abbreviations: Collection[str], joined: np.ndarray) -> None:
@@ -149,8 +149,8 @@ def join_abbreviations(text: TextCharacters, abbreviations: Collection[str], joi
         for word in _WORD_BEGINS.finditer(characters):
             begin = word.start()
             stops = [stop for stop in range(begin + 2, min(begin + longest, end - start) + 1) if characters[stop - 1] == "."]
-            if found := [stop for stop in stops if characters[begin:stop] in abbreviations]:
-                joined[start + begin : start + found[-1] - 1] = True
+            if ends := [stop for stop in stops if characters[begin:stop] in abbreviations]:
+                joined[start + begin : start + ends[-1] - 1] = True
 
 
 def whole_kinds(text: TextCharacters, tokens: np.ndarray) -> list[str]:

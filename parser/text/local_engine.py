@@ -1,4 +1,4 @@
-"""Parses many files by several processes of this machine, each of which loads the model once.
+"""Parsing of many files by several processes of this machine, each of which loads the model once.
 
 A process works on one file at a time. When a process dies, such as for want of memory, the files in progress are tried again,
 each alone; a file at which a process dies again is given up, and named. Then the remaining files are parsed side by side.
@@ -29,10 +29,7 @@ def parse_shards(
     """Parse files by processes of this machine; yield an outcome for each file, when it ends.
 
     Args:
-        model_folder: the model.
-        shards: the files.
-        options: how to parse.
-        workers: number of processes.
+        workers: the number of processes.
         work: what each process does.
     """
     waiting = deque(shards)
@@ -62,7 +59,7 @@ class _Pool:
         self.under_way: dict[Future[Outcome], Shard] = {}
 
     def submit(self, shard: Shard) -> Future[Outcome]:
-        """Gives a file to a process; starts a process if there are too few.
+        """Give a file to a process; start a process if there are too few.
 
         Raises:
             BrokenProcessPool: a process has died.
@@ -85,7 +82,7 @@ class _Pool:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Delays Ctrl-C within the ``with`` block, except on Windows, where signals cannot be blocked.
+    """Delay Ctrl-C within the ``with`` block, except on Windows, where signals cannot be blocked.
 
     A new process inherits the blocked signals. A terminal sends Ctrl-C to all processes, and a process that is still loading
     would end with a traceback.
@@ -101,7 +98,7 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _side_by_side(pool: _Pool, waiting: deque[Shard], workers: int) -> Generator[Outcome, None, None]:
-    """Parses the waiting files, until none is left or a process dies; files in progress then stay in ``pool.under_way``."""
+    """Parse the waiting files, until none is left or a process dies; files in progress then stay in ``pool.under_way``."""
     died = False
     while (waiting or pool.under_way) and not died:
         while waiting and len(pool.under_way) < workers:

@@ -1,4 +1,4 @@
-"""Splits multiword tokens into words, by rules learned from training.
+"""Splitting of multiword tokens into words, by rules learned from training.
 
 A rule rewrites one end of a token: ``'s`` at the end of *Germany's* becomes a word of its own, ``do`` at the beginning of a
 token becomes *de* and *o*, or a mark within it becomes the second word. Of the rules that fit a token, a linear decision
@@ -42,7 +42,7 @@ SUFFIX, PREFIX, MARK = "suffix", "prefix", "mark"
 
 
 class Rule(NamedTuple):
-    """What happens to a token.
+    """A way to split a token.
 
     Attributes:
         kind: SUFFIX: the token ends in ``part``; PREFIX: it begins with it; MARK: it has it within.
@@ -96,9 +96,9 @@ def rules_of(form: str, words: Sequence[str]) -> list[Rule]:
     return [rule for rule in candidates if rule.apply(form) == tuple(words)]
 
 
-def _common(one: str, other: str) -> int:
-    """Return how many characters two strings begin with alike."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+def _common(first: str, second: str) -> int:
+    """Return the length of the longest common beginning of two strings."""
+    return next((n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class SplitCandidate:
 
 
 class MultiwordRules:
-    """What training says of multiword tokens, without the weights of the decision.
+    """The rules for multiword tokens that training gives, without the weights of the decision.
 
     Args:
         exact: words of tokens that no rule gives.
@@ -135,12 +135,12 @@ class MultiwordRules:
         self._open: defaultdict[tuple[str, str], list[Rule]] = defaultdict(list)
         for rule in self.open_rules:
             self._open[rule.kind, rule.part].append(rule)
-        parts = {kind: tuple(part for own, part in self._open if own == kind) for kind in (SUFFIX, PREFIX, MARK)}
+        parts = {kind: tuple(part for rule_kind, part in self._open if rule_kind == kind) for kind in (SUFFIX, PREFIX, MARK)}
         self._suffixes, self._prefixes, self._marks = parts[SUFFIX], parts[PREFIX], frozenset(parts[MARK])
 
     @classmethod
     def learned(cls, tokens: Iterable[tuple[str, tuple[str, ...]]]) -> MultiwordRules:
-        """Return what tokens, each with its words, say."""
+        """Return the rules learned from tokens, each with its words."""
         forms: Counter[str] = Counter()
         split: Counter[tuple[str, tuple[str, ...]]] = Counter()
         for form, words in tokens:
@@ -148,12 +148,14 @@ class MultiwordRules:
             if words != (form,):
                 split[form, words] += 1
         possible = {token: rules_of(*token) for token in split}
-        support = Counter(rule for _, rule in {(folded(form), rule) for (form, _), found in possible.items() for rule in found})
+        support = Counter(
+            rule for _, rule in {(folded(form), rule) for (form, _), form_rules in possible.items() for rule in form_rules}
+        )
         rules: defaultdict[str, Counter[Rule]] = defaultdict(Counter)
         exact: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for (form, words), count in split.items():
-            if found := possible[form, words]:
-                rules[folded(form)][max(found, key=support.__getitem__)] += count  # the one that most forms have
+            if form_rules := possible[form, words]:
+                rules[folded(form)][max(form_rules, key=support.__getitem__)] += count  # the one that most forms have
             else:
                 exact[form][words] += count
         usual = {form: counts.most_common(1)[0][0] for form, counts in exact.items()}
@@ -162,8 +164,8 @@ class MultiwordRules:
 
     def rule_of(self, form: str, words: Sequence[str]) -> Rule | None:
         """Return the rule by which training splits a token into these words; None if it has none."""
-        own = self.rules.get(folded(form), {})
-        return next((rule for rule in rules_of(form, words) if rule in own), None)
+        form_rules = self.rules.get(folded(form), {})
+        return next((rule for rule in rules_of(form, words) if rule in form_rules), None)
 
     def candidates(self, form: str, right: Rule | None = None, *, learning: bool = False) -> list[SplitCandidate]:
         """Return the rules that fit a form.
@@ -183,10 +185,10 @@ class MultiwordRules:
             if more:
                 finished.add(kind)
                 wanted += more
-        made = [(rule, rule.apply(form)) for rule in wanted]
+        splits = [(rule, rule.apply(form)) for rule in wanted]
         return [
             SplitCandidate(rule, words, self._atoms(rule, form, small, right, learning))
-            for rule, words in made
+            for rule, words in splits
             if words is not None
         ]
 
@@ -206,9 +208,9 @@ class MultiwordRules:
 
 def _open_rules(rules: Mapping[str, Mapping[Rule, int]], forms: Iterable[str]) -> list[Rule]:
     """Return the rules that training saw with several forms, and with enough of the forms that they fit."""
-    by_rule = Counter(rule for own in rules.values() for rule in own)
+    by_rule = Counter(rule for form_rules in rules.values() for rule in form_rules)
     parts = {(rule.kind, rule.part) for rule in by_rule}
-    fitting = Counter(found for form in forms for found in {*_parts_of(form)} & parts)
+    fitting = Counter(part for form in forms for part in {*_parts_of(form)} & parts)
     return [
         rule
         for rule, count in by_rule.items()
@@ -226,11 +228,9 @@ def _parts_of(small: str) -> Iterator[tuple[str, str]]:
 
 
 class WordSplitter:
-    """Splits the multiword tokens of sentences.
+    """A splitter of the multiword tokens of sentences.
 
-    Args:
-        rules: the rules.
-        weights: uint16[2^k], of the decision; see decisions.packed().
+    ``weights``: uint16[2^k], of the decision; see decisions.packed().
     """
 
     def __init__(self, rules: MultiwordRules, weights: np.ndarray) -> None:
@@ -245,9 +245,9 @@ class WordSplitter:
             forms: of the tokens.
             bounds: the first token of each sentence, and the one after its last.
         """
-        found: list[tuple[str, ...]] = [(form,) for form in forms]
+        words: list[tuple[str, ...]] = [(form,) for form in forms]
         if not self.rules.rules and not self.rules.exact:
-            return found
+            return words
         open_: list[tuple[int, SplitCandidate]] = []
         atoms: list[np.ndarray] = []
         for first, stop in bounds:
@@ -257,7 +257,7 @@ class WordSplitter:
                     candidates = self._of_form(form)
                 if candidates:
                     if form in self.rules.exact:
-                        found[t] = self.rules.exact[form]
+                        words[t] = self.rules.exact[form]
                         continue
                     before = forms[t - 1] if t > first else ""
                     after = forms[t + 1] if t + 1 < stop else ""
@@ -271,8 +271,8 @@ class WordSplitter:
             for (t, candidate), its_score in zip(open_, scores.tolist(), strict=True):
                 if its_score > best.get(t, 0):
                     best[t] = its_score
-                    found[t] = candidate.words
-        return found
+                    words[t] = candidate.words
+        return words
 
     def with_neighbours(self, candidate: SplitCandidate, before: str, after: str) -> np.ndarray:
         """Return uint64[atoms] of a decision, with the forms before and after the token; "": there is none."""
@@ -283,12 +283,12 @@ class WordSplitter:
 
     def _hashes(self, form: str) -> tuple[int, int, int]:
         """Return the hashes of a form, of its first two and of its last two characters; of no form, those of a blank."""
-        if (found := self._neighbours.get(form)) is None:
+        if (hashes := self._neighbours.get(form)) is None:
             shown = form or " "
-            found = hash_of(shown), hash_of(shown[:2]), hash_of(shown[-2:])
+            hashes = hash_of(shown), hash_of(shown[:2]), hash_of(shown[-2:])
             if len(self._neighbours) < _KEPT_FORMS:
-                self._neighbours[form] = found
-        return found
+                self._neighbours[form] = hashes
+        return hashes
 
     def _of_form(self, form: str) -> list[SplitCandidate]:
         candidates = self.rules.candidates(form)

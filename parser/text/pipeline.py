@@ -1,4 +1,4 @@
-"""The way of a text: blocks, one pass over their characters, the segmenter, and what CoNLL-U says of the spaces.
+"""The way of a text: blocks, one pass over their characters, the segmenter, and the notes of CoNLL-U about spaces.
 
 Commands, library, server, spaCy, workers and training hold one ``TextPipeline``. Each part owns one thing:
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 # The command that gives a model a tokenizer.
 TRAIN_TOKENIZER = "optimal-step train_tokenizer {} --train FILE --dev FILE"
 
-# What is said of a text that is CoNLL-U.
+# The message about a text that is CoNLL-U.
 IS_CONLLU = "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
 
 _ESCAPES = str.maketrans({" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"})
 
 
 class Splitter(Protocol):
-    """Finds tokens.
+    """The interface of tokenizers.
 
     Attributes:
         finds_sentences: whether it also finds where sentences end; otherwise each line is one.
@@ -54,7 +54,7 @@ class Splitter(Protocol):
 
 
 class BlankSplitter:
-    """Splits at white space; every token is one word."""
+    """A splitter at white space; every token is one word."""
 
     finds_sentences = False
 
@@ -72,7 +72,7 @@ class BlankSplitter:
 
 
 class TextPipeline:
-    """Splits text into sentences, tokens and words. Several threads may use it at once.
+    """A pipeline from text to sentences, tokens and words. Several threads may use it at once.
 
     Args:
         splitter: finds tokens.
@@ -93,7 +93,7 @@ class TextPipeline:
 
     @classmethod
     def of_options(cls, folder: Path, options: ParseOptions) -> TextPipeline:
-        """Return that of a model, with the options tokenizer, tokens and abbreviations; see of_model()."""
+        """Return the pipeline of a model, with the options tokenizer, tokens and abbreviations; see of_model()."""
         abbreviations = None if options.abbreviations is None else read_abbreviations(options.abbreviations)
         return cls.of_model(folder, options.tokenizer, options.tokens, abbreviations)
 
@@ -105,7 +105,7 @@ class TextPipeline:
         tokens: str | None = None,
         abbreviations: Mapping[str, bool] | None = None,
     ) -> TextPipeline:
-        """Return that of a model.
+        """Return the pipeline of a model.
 
         Args:
             folder: of the model or the run.
@@ -123,15 +123,15 @@ class TextPipeline:
             return cls(BlankSplitter(), next(filter(None, map(_segmenter_of, folders)), None))
         if tokenizer is not None:
             return cls.of_file(tokenizer, abbreviations)
-        for one in folders:
-            if has_tokenizer(one):
-                found = cls.of_file(one / TOKENIZER, abbreviations)
-                return cls(found.splitter, _segmenter_of(one), found.path, abbreviations)
+        for candidate in folders:
+            if has_tokenizer(candidate):
+                pipeline = cls.of_file(candidate / TOKENIZER, abbreviations)
+                return cls(pipeline.splitter, _segmenter_of(candidate), pipeline.path, abbreviations)
         raise TokenizerError(f"{folder}: {missing_tokenizer(folder)}")
 
     @classmethod
     def of_file(cls, path: Path, abbreviations: Mapping[str, bool] | None = None) -> TextPipeline:
-        """Return that of a tokenizer without a segmenter.
+        """Return the pipeline of a tokenizer, without a segmenter.
 
         Args:
             path: the file tokenizer.json of a model, or the folder of the model or of its run.
@@ -142,7 +142,9 @@ class TextPipeline:
             ModelError: it is damaged.
         """
         if path.is_dir():
-            path = next((one / TOKENIZER for one in (path, path / MODEL) if has_tokenizer(one)), path / TOKENIZER)
+            path = next(
+                (candidate / TOKENIZER for candidate in (path, path / MODEL) if has_tokenizer(candidate)), path / TOKENIZER
+            )
         if not path.exists():
             raise TokenizerError(
                 f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a model, or its folder"
@@ -181,8 +183,11 @@ class TextPipeline:
             TokenizerError, UnicodeEncodeError: see read().
         """
         blocks = [list(blocks_of(io.BytesIO(text.encode()), "the text", sentences)) for text in texts]
-        found = iter(self._split(list(chain.from_iterable(blocks)), sentences))
-        return [list(chain.from_iterable(_placed(((block, next(found)) for block in own), sentences))) for own in blocks]
+        block_sentences = iter(self._split(list(chain.from_iterable(blocks)), sentences))
+        return [
+            list(chain.from_iterable(_placed(((block, next(block_sentences)) for block in text_blocks), sentences)))
+            for text_blocks in blocks
+        ]
 
     def conllu(
         self,
@@ -207,14 +212,14 @@ class TextPipeline:
             TokenizerError: the text is not UTF-8, or the sentences cannot be found.
         """
 
-        def found() -> Iterator[tuple[Block, list[list[Token]]]]:
+        def split_blocks() -> Iterator[tuple[Block, list[list[Token]]]]:
             for block in blocks_of(source, name, sentences):
                 if block.start == 0 and warn is not None and is_conllu(block.text):
                     warn(f"{describe_file(name)}: {IS_CONLLU}; leave out --text")
                 yield block, self._split([block], sentences)[0]
 
         number = 0
-        for some in _placed(found(), sentences, ranges):
+        for some in _placed(split_blocks(), sentences, ranges):
             written = []
             for sentence in some:
                 number += 1
@@ -235,12 +240,14 @@ class TextPipeline:
                 "--tokens space needs a segmenter, which this model lacks; put each sentence on its own line, and add "
                 "--sentences line (in Python: parse_text(..., sentences='line'))"
             )
-        found = [tokens_of_block(block, self.splitter.split(block.text, sentences)) for block in blocks]
+        tokens = [tokens_of_block(block, self.splitter.split(block.text, sentences)) for block in blocks]
         if self.segmenter is None or sentences == SentenceEnds.LINE:
-            return found
-        paragraphs = [_paragraphs(block, own, sentences) for block, own in zip(blocks, found, strict=True)]
+            return tokens
+        paragraphs = [_paragraphs(block, block_tokens, sentences) for block, block_tokens in zip(blocks, tokens, strict=True)]
         divided = iter(self.segmenter.split(list(chain.from_iterable(paragraphs))))
-        return [[sentence for _ in own for sentence in self._joined(next(divided))] for own in paragraphs]
+        return [
+            [sentence for _ in block_paragraphs for sentence in self._joined(next(divided))] for block_paragraphs in paragraphs
+        ]
 
     def _joined(self, paragraph: list[list[Token]]) -> list[list[Token]]:
         """Return the sentences of the segmenter, joined where one ends with an abbreviation of the user's that goes on."""
@@ -256,26 +263,26 @@ class TextPipeline:
         return joined
 
 
-def tokens_of_block(block: Block, found: Sequence[SplitSentence]) -> list[list[Token]]:
+def tokens_of_block(block: Block, split_sentences: Sequence[SplitSentence]) -> list[list[Token]]:
     """Return the tokens of sentences, with their places in the whole text."""
     start, text = block
-    ends = [*(place[0] for sentence in found for place in sentence.places), len(text) + 1]
+    ends = [*(place[0] for sentence in split_sentences for place in sentence.places), len(text) + 1]
     following = iter(ends[1:])  # where the next token begins
     marked = BYTE_ORDER_MARK in text  # which is no separator
-    made = []
-    for forms, words, places, lines in found:
+    token_lists = []
+    for forms, words, places, lines in split_sentences:
         sentence = []
-        for form, own, (begin, end), line, then in zip(forms, words, places, lines, following, strict=False):
+        for form, token_words, (begin, end), line, then in zip(forms, words, places, lines, following, strict=False):
             space = then > end and not (marked and then <= len(text) and not text[end:then].strip(BYTE_ORDER_MARK))
-            sentence.append(Token(form, own, space, "", start + begin, start + end, line))
-        made.append(sentence)
-    return made
+            sentence.append(Token(form, token_words, space, "", start + begin, start + end, line))
+        token_lists.append(sentence)
+    return token_lists
 
 
-def _paragraphs(block: Block, found: list[list[Token]], sentences: SentenceEnds) -> list[list[Token]]:
+def _paragraphs(block: Block, tokens: list[list[Token]], sentences: SentenceEnds) -> list[list[Token]]:
     """Return the tokens of each paragraph."""
     ends, last, paragraphs = paragraph_ends(sentences), None, []
-    for sentence in found:
+    for sentence in tokens:
         if last is None or ends.search(block.text, last - block.start, sentence[0].start - block.start):
             paragraphs.append(sentence)
         else:
@@ -285,30 +292,30 @@ def _paragraphs(block: Block, found: list[list[Token]], sentences: SentenceEnds)
 
 
 def _placed(
-    found: Iterable[tuple[Block, list[list[Token]]]], sentences: SentenceEnds, ranges: bool = False
+    split_blocks: Iterable[tuple[Block, list[list[Token]]]], sentences: SentenceEnds, ranges: bool = False
 ) -> Iterator[list[TokenizedSentence]]:
     """Yield the sentences of each block, with MISC, once the next token is found: the space before it belongs to them."""
     ends = paragraph_ends(sentences)
     waiting: tuple[Block, list[list[Token]], str | None, bool] | None = None
     gap = ""  # the text after the last token
-    for block, own in found:
-        if not own:
+    for block, block_tokens in split_blocks:
+        if not block_tokens:
             gap += block.text
             continue
-        gap += block.text[: own[0][0].start - block.start]
+        gap += block.text[: block_tokens[0][0].start - block.start]
         if waiting is None:
-            waiting = block, own, gap, True
+            waiting = block, block_tokens, gap, True
         else:
             yield _with_misc(*waiting, gap, ends, ranges)
-            waiting = block, own, None, ends.search(gap) is not None
-        gap = block.text[own[-1][-1].end - block.start :]
+            waiting = block, block_tokens, None, ends.search(gap) is not None
+        gap = block.text[block_tokens[-1][-1].end - block.start :]
     if waiting is not None:
         yield _with_misc(*waiting, gap, ends, ranges)
 
 
 def _with_misc(
     block: Block,
-    found: list[list[Token]],
+    block_tokens: list[list[Token]],
     before: str | None,
     begins: bool,
     after: str,
@@ -318,8 +325,7 @@ def _with_misc(
     """Return the sentences of a block with MISC.
 
     Args:
-        block: the block.
-        found: its sentences.
+        block_tokens: the tokens of its sentences.
         before: the space before it, if it is the first with a token.
         begins: whether it begins with a paragraph.
         after: the space after its last token.
@@ -328,10 +334,10 @@ def _with_misc(
     """
     start, text = block.start, block.text.replace("\0", " ")  # a NUL counts as a space, and CoNLL-U cannot hold it
     after = after.replace("\0", " ")
-    made = []
-    following = chain(chain.from_iterable(found), [None])
+    tokenized = []
+    following = chain(chain.from_iterable(block_tokens), [None])
     next(following)
-    for sentence in found:
+    for sentence in block_tokens:
         tokens = []
         gap = ""
         for token in sentence:
@@ -343,9 +349,9 @@ def _with_misc(
                 token = replace(token, misc=_misc((before or "").replace("\0", " "), written, gap, token, ranges))
             tokens.append(token)
             before = None
-        made.append(TokenizedSentence(tokens, begins))
+        tokenized.append(TokenizedSentence(tokens, begins))
         begins = len(gap) > 0 and ends.search(gap) is not None
-    return made
+    return tokenized
 
 
 def _misc(before: str, written: str, after: str, token: Token, ranges: bool) -> str:
@@ -368,7 +374,7 @@ def missing_tokenizer(folder: Path) -> str:
     """Return why a model or a run without a tokenizer of ours parses no text, and what to type."""
     another = "or name the tokenizer of another model (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
     train = f"train one: {TRAIN_TOKENIZER.format(shlex.quote(str(folder)))}"
-    if any((one / UDPIPE_TOKENIZER).is_file() for one in (folder, folder / MODEL)):
+    if any((candidate / UDPIPE_TOKENIZER).is_file() for candidate in (folder, folder / MODEL)):
         return f"its tokenizer {UDPIPE_TOKENIZER} is of UDPipe 1, which is no longer read; {train}; {another}"
     return f"there is no tokenizer; {train}; {another}"
 
@@ -424,7 +430,6 @@ def conllu_source(
 
     Args:
         pipeline: splits the text; None: the stream is CoNLL-U.
-        source: the stream.
         name: of the stream, in errors.
         options: where sentences end, and whether to write the places of tokens.
         warn: called with a warning if the text is CoNLL-U itself.

@@ -1,4 +1,4 @@
-"""Parses many files by the workers of a Ray cluster, through Ray Data (extra ``ray``).
+"""Parsing of many files by the workers of a Ray cluster, through Ray Data (extra ``ray``).
 
 RAY_ADDRESS names the cluster, else one that runs on this machine is used, else one is started, and ends with the work. Model,
 input and output must have the same paths on all machines, such as on a shared file system. Each worker loads the model once and
@@ -102,10 +102,10 @@ def parse_shards(
             num_cpus=1,
         )
         for row in outcomes.iter_rows():
-            found = json.loads(row["outcome"])
-            shard = named[Shard(**found["shard"])]
+            outcome = json.loads(row["outcome"])
+            shard = named[Shard(**outcome["shard"])]
             left.discard(shard)
-            yield Outcome(**found | {"shard": shard, "warnings": tuple(found["warnings"])})
+            yield Outcome(**outcome | {"shard": shard, "warnings": tuple(outcome["warnings"])})
     except ray.exceptions.RayError as error:
         raise BulkError(f"Ray's cluster failed ({error}); finished files are kept: start the same command again") from error
     finally:

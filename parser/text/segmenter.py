@@ -1,4 +1,4 @@
-"""Finds where sentences end, by a bidirectional LSTM over the tokens of a paragraph.
+"""The ends of sentences, found by a bidirectional LSTM over the tokens of a paragraph.
 
 The tokenizer finds tokens and sentences from characters. Where punctuation does not separate sentences (Gothic, Old Church
 Slavonic), the words at their beginnings and ends do. So for each token of the tokenizer this network predicts the probability
@@ -60,7 +60,7 @@ Window = tuple[int, int, int]
 
 def _shape_of(token: Token) -> str:
     """Return whether a token begins with a capital, ends in a letter or digit, and precedes a space."""
-    return "".join("1" if found else "0" for found in (token.form[:1].isupper(), token.form[-1:].isalnum(), token.space_after))
+    return "".join("1" if flag else "0" for flag in (token.form[:1].isupper(), token.form[-1:].isalnum(), token.space_after))
 
 
 # The attributes that are read of a token.
@@ -109,7 +109,7 @@ class SegmenterSpec(Spec):
 
 
 class Segmenter:
-    """Divides the tokens of paragraphs into sentences. Several threads may use it at once.
+    """A network that divides the tokens of paragraphs into sentences. Several threads may use it at once.
 
     Args:
         tensors: the weights of a trained SegmenterNetwork, by name.
@@ -157,24 +157,26 @@ class Segmenter:
     def split(self, paragraphs: Sequence[Sequence[Token]]) -> list[list[list[Token]]]:
         """Return the sentences of each paragraph; the last token always ends a sentence."""
         values = [encoded(self.vocabularies, paragraph) for paragraph in paragraphs]
-        found = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
-        self._decide(self._int8_encoder, values, _windows(found), found)
-        self._decide(self._encoder, values, self._open(found), found)
-        for tokens, likely in zip(paragraphs, found, strict=True):
+        all_probabilities = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
+        self._decide(self._int8_encoder, values, _windows(all_probabilities), all_probabilities)
+        self._decide(self._encoder, values, self._open(all_probabilities), all_probabilities)
+        for tokens, likely in zip(paragraphs, all_probabilities, strict=True):
             likely[[token.line == SHORT_LINE for token in tokens]] = 1
-        return [sentences(tokens, likely > self.threshold) for tokens, likely in zip(paragraphs, found, strict=True)]
+        return [
+            sentences(tokens, likely > self.threshold) for tokens, likely in zip(paragraphs, all_probabilities, strict=True)
+        ]
 
     def probabilities(self, paragraphs: Sequence[Sequence[Token]]) -> list[np.ndarray]:
         """Return float32[tokens] for each paragraph: the probability that a sentence ends with a token, in single precision."""
         values = [encoded(self.vocabularies, paragraph) for paragraph in paragraphs]
-        found = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
-        self._decide(self._encoder, values, _windows(found), found)
-        return found
+        all_probabilities = [np.zeros(len(paragraph), np.float32) for paragraph in paragraphs]
+        self._decide(self._encoder, values, _windows(all_probabilities), all_probabilities)
+        return all_probabilities
 
-    def _open(self, found: list[np.ndarray]) -> list[Window]:
+    def _open(self, all_probabilities: list[np.ndarray]) -> list[Window]:
         """Return windows of the uncertain tokens; neighbouring tokens share a window."""
         windows: list[Window] = []
-        for number, probabilities in enumerate(found):
+        for number, probabilities in enumerate(all_probabilities):
             for place in np.flatnonzero(np.abs(probabilities - self.threshold) < _OPEN).tolist():
                 last, start, end = windows[-1] if windows else (-1, 0, 0)
                 if last == number and place < min(end + _AROUND, start + _DECIDED):
@@ -183,18 +185,20 @@ class Segmenter:
                     windows.append((number, place, place + 1))
         return windows
 
-    def _decide(self, encoder: FrozenEncoder, values: list[np.ndarray], windows: list[Window], found: list[np.ndarray]) -> None:
-        """Writes the probabilities of the tokens of some windows into ``found``; ``values``: int32[attributes, tokens]."""
+    def _decide(
+        self, encoder: FrozenEncoder, values: list[np.ndarray], windows: list[Window], all_probabilities: list[np.ndarray]
+    ) -> None:
+        """Write the probabilities of the windows' tokens into ``all_probabilities``; ``values``: int32[attributes, tokens]."""
         output = encoder.arithmetic.matrix(self.tensors["output.weight"], self.tensors["output.bias"])
         parts = [values[number][:, max(start - _AROUND, 0) : end + _AROUND] for number, start, end in windows]
         offsets = np.cumsum([0, *(part.shape[1] for part in parts)])
-        read = Sentences(np.concatenate([np.zeros((len(self.vocabularies), 0), np.int32), *parts], axis=1), offsets)
-        for first, last in read.spans(batch_sizes.TOKENS_PER_SEGMENTING):
-            some = read.span(first, last)
+        batch = Sentences(np.concatenate([np.zeros((len(self.vocabularies), 0), np.int32), *parts], axis=1), offsets)
+        for first, last in batch.spans(batch_sizes.TOKENS_PER_SEGMENTING):
+            some = batch.span(first, last)
             scores = output(encoder.encode(some))[:, 0]
             for (number, start, end), offset in zip(windows[first:last], some.offsets[:-1], strict=True):
                 place = offset + min(start, _AROUND)
-                found[number][start:end] = 1 / (1 + np.exp(-scores[place : place + end - start]))
+                all_probabilities[number][start:end] = 1 / (1 + np.exp(-scores[place : place + end - start]))
 
 
 def _windows(paragraphs: Sequence[Sized]) -> list[Window]:
@@ -206,8 +210,8 @@ def _windows(paragraphs: Sequence[Sized]) -> list[Window]:
 def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.ndarray:
     """Return int32[attributes, tokens]: the attributes of the tokens, whose forms are looked up in NFC."""
     tokens = list(tokens)
-    forms = Spelling(lambda: vocabularies["lower"].symbols)(given := [token.form for token in tokens])
-    if forms is not given:
+    forms = Spelling(lambda: vocabularies["lower"].symbols)(token_forms := [token.form for token in tokens])
+    if forms is not token_forms:
         tokens = [replace(token, form=form) for token, form in zip(tokens, forms, strict=True)]
     rows = [vocabulary.encode(map(ATTRIBUTES[name], tokens)) for name, vocabulary in vocabularies.items()]
     return np.array(rows, np.int32).reshape(len(vocabularies), len(tokens))

@@ -41,7 +41,7 @@ from parser.text.decisions import (
     score,
 )
 
-# Rows of what is read of each token. ``kinds`` are the classes of its first and last character, ``gap`` the white space after
+# Rows of properties of each token. ``kinds`` are the classes of its first and last character, ``gap`` the white space after
 # it, ``line`` how a line ends after it, ``ends`` to ``capitals`` the odds in training, ``listed`` whether it is a known
 # abbreviation.
 ROWS = (
@@ -88,7 +88,7 @@ PLACES = np.array(_WINDOW, np.int32)
 
 
 class SentenceEndModel(NamedTuple):
-    """What is learned about the ends of sentences.
+    """The learned model of the ends of sentences.
 
     Attributes:
         weights: uint16[2^k]; see decisions.packed().
@@ -128,7 +128,7 @@ def paragraph_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
 
 
 def token_rows(text: TextCharacters, tokens: np.ndarray, forms: np.ndarray, powers: np.ndarray) -> np.ndarray:
-    """Return uint64[rows, tokens + empty ones], what is read of tokens; EDGE empty ones stand around each paragraph."""
+    """Return uint64[rows, tokens + empty ones], the properties of tokens; EDGE empty tokens stand around each paragraph."""
     paragraphs = int(np.count_nonzero(paragraph_ends(text, tokens)))
     rows = np.zeros((len(ROWS), tokens.shape[1] + EDGE * (paragraphs + 1)), np.uint64)
     _fill_rows(text, np.ascontiguousarray(tokens), forms, powers, rows)
@@ -173,7 +173,7 @@ def _fill_rows(text, tokens, forms, powers, rows):
 
 @kernel()
 def _fill_lines(text, tokens, first, stop, lines):
-    """Say of the tokens of a paragraph, from the first one until ``stop``, how a line ends after them; see line_ends()."""
+    """Fill in how a line ends after each token of a paragraph, from the first one until ``stop``; see line_ends()."""
     kinds = text.kinds
     longest = 0
     begun = tokens[0, first]
@@ -233,7 +233,7 @@ def shape_of(kinds, start, end):
 
 @kernel(forceinline=True)
 def fill_atoms(atoms, rows, places, at, begun, quotes):
-    """Fill in what is read of the token in a column of the rows, in a sentence that began in the column ``begun``.
+    """Fill in the atoms of the token in a column of the rows, in a sentence that began in the column ``begun``.
 
     See ATOMS.
     """
@@ -264,7 +264,7 @@ def quotes_after(quotes, rows, at):
 
 @kernel()
 def _begins_anew(rows, at, likely):
-    """Return whether a token begins a sentence after an abbreviation of the user's; ``likely``: what the model says.
+    """Return whether a token begins a sentence after an abbreviation of the user's; ``likely``: whether the model says so.
 
     A capital does if its word often begins sentences, and seldom has a capital within them, such as *The*.
     """

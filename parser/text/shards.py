@@ -77,13 +77,13 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
             wild = next((i for i, part in enumerate(fixed) if any(c in part for c in _WILDCARDS)), len(fixed))
             matched = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
         below = Path(*fixed[:wild]).resolve() in results.parents
-        found = [path for path in matched if not (below and results in Path(path).resolve().parents)]
-        if not found and Path(pattern).is_dir():
+        sources = [path for path in matched if not (below and results in Path(path).resolve().parents)]
+        if not sources and Path(pattern).is_dir():
             every = shlex.quote(str(Path(glob.escape(pattern)) / "**" / ("*.txt" if text else "*.conllu")))
             raise BulkError(f"{pattern}: this is a folder; name the files in it, such as {every}")
-        if not found:
+        if not sources:
             raise BulkError(f"{pattern}: this matches no file; put it in quotes, with ** for folders of any depth")
-        for source in found:
+        for source in sources:
             inside = Path(*Path(source).parts[wild:])
             target = output / inside.with_name(_name_of_trees(inside.name, text))
             if target.resolve() == Path(source).resolve():
@@ -108,11 +108,9 @@ def _name_of_trees(name: str, text: bool) -> str:
 def claim(
     output: Path, model: Path, options: ParseOptions, tokenizer: Path | None = None, shards: Iterable[Shard] = ()
 ) -> None:
-    """Writes the note into the output folder. Call it after all other checks.
+    """Write the note into the output folder. Call it after all other checks.
 
     Args:
-        output: the output folder.
-        model: the model folder.
         options: how the files are parsed.
         tokenizer: for text, the file of the tokenizer.
         shards: the files to parse.
@@ -122,8 +120,8 @@ def claim(
             do not come from this command.
     """
     parts = {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.suffix in _PARTS and path.is_file()}
-    given = changed(options)
-    how = {name: value for name, value in asdict(options).items() if name in _NOTED} | given
+    changes = changed(options)
+    how = {name: value for name, value in asdict(options).items() if name in _NOTED} | changes
     how |= {"single_root": not how.pop("several_roots"), "tokenizer": None if tokenizer is None else sha256_of(tokenizer)}
     for name in ("lexicon", "abbreviations"):
         if isinstance(file := getattr(options, name), Path):
@@ -140,8 +138,8 @@ def claim(
         output.mkdir(parents=True, exist_ok=True)
         write_json(note, made_with)
     elif _read(note) != made_with:
-        made = "the files there come from another model, another tokenizer or other options"
-        raise BulkError(f"{output}: {made}; choose another -o, or remove the folder")
+        reason = "the files there come from another model, another tokenizer or other options"
+        raise BulkError(f"{output}: {reason}; choose another -o, or remove the folder")
 
 
 def _read(note: Path) -> Any:
@@ -163,16 +161,12 @@ def has_changed(shard: Shard) -> bool:
 
 
 def remove_half_files(shards: Iterable[Shard]) -> None:
-    """Removes the temporary files that killed processes have left for these files. Call it when the processes are dead."""
+    """Remove the temporary files that killed processes have left for these files. Call it when the processes are dead."""
     remove_temporaries(Path(shard.target) for shard in shards)
 
 
 class Refusals:
-    """Counts the refused sentences of files that are done, in a note in the output folder.
-
-    Args:
-        output: the output folder.
-    """
+    """Counts of the refused sentences of files that are done, in a note in the output folder."""
 
     def __init__(self, output: Path) -> None:
         self._output = output
@@ -180,11 +174,11 @@ class Refusals:
         self._known: dict[str, int] = {}
         for line in self._path.read_bytes().splitlines() if self._path.exists() else []:
             with suppress(ValueError, KeyError, TypeError, OverflowError):  # a line is cut off if the disk was full
-                found = from_json(line)
-                self._known[str(found["file"])] = int(found["sentences"])
+                entry = from_json(line)
+                self._known[str(entry["file"])] = int(entry["sentences"])
 
     def remember(self, outcome: Outcome) -> None:
-        """Records the refused sentences of a file that is done; they replace an older count."""
+        """Record the refused sentences of a file that is done; they replace an older count."""
         file = self._name(outcome.shard)
         if outcome.error is not None or outcome.refused == self._known.get(file, 0):
             return

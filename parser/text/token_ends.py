@@ -1,7 +1,7 @@
 """Where tokens end: a decision at each place between two characters, greedily from left to right.
 
-Only places are decided where training has both seen a token end and not: pairs of classes of characters, such as a letter
-before an apostrophe. At white space a token ends, unless the language has words with blanks in them (``joins``), as
+Only places at which tokens both end and go on in training are decided: pairs of classes of characters, such as a letter before
+an apostrophe. At white space a token ends, unless the language has words with blanks in them (``joins``), as
 Vietnamese does.
 """
 
@@ -29,7 +29,7 @@ from parser.text.characters import (
 )
 from parser.text.decisions import ABBREVIATION, KNOWN, LISTED, compiled_templates, form_value, score
 
-# What is read at a place between the characters i and j. A stretch is a hash of characters, folded; ``k`` are their classes.
+# The atoms of a place between the characters i and j. A stretch is a hash of characters, folded; ``k`` are their classes.
 _WINDOW = 6
 ATOMS = (
     *(f"left{n}" for n in range(1, _WINDOW + 1)),  # the stretch of n characters up to i
@@ -92,7 +92,7 @@ PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 
 
 class TokenEndModel(NamedTuple):
-    """What is learned about the ends of tokens.
+    """The learned model of the ends of tokens.
 
     Attributes:
         weights: uint16[2^k]; see decisions.packed().
@@ -195,7 +195,7 @@ def is_open(kinds, i, j, candidates, joins):
 
 @kernel()
 def fill_atoms(atoms, i, j, begun, text, forms, powers):
-    """Fill in what is read between the characters i and j, if a token has begun at the character ``begun``; see ATOMS."""
+    """Fill in the atoms of the place between the characters i and j, in a token that began at ``begun``; see ATOMS."""
     kinds, hashes, shapes = text.kinds, text.hashes, text.shapes
     n = 0
     for size in range(1, _WINDOW + 1):
@@ -268,19 +268,19 @@ def known(forms, hashed):
 
 @kernel()
 def contents_of(kinds, start, end):
-    """Return what a chunk holds within: an @ (1), a slash (2), a period before a letter (4), several apostrophes (8)."""
-    found = 0
+    """Return flags of marks within a chunk: an @ (1), a slash (2), a period before a letter (4), several apostrophes (8)."""
+    flags = 0
     apostrophes = 0
     for place in range(start, min(end - 1, start + 80)):
         kind = kinds[place]
         if kind == AT:
-            found |= 1
+            flags |= 1
         elif kind == SLASH:
-            found |= 2
+            flags |= 2
         elif kind == PERIOD and (kinds[place + 1] == LOWER or kinds[place + 1] == UPPER):
-            found |= 4
+            flags |= 4
         elif kind == APOSTROPHE:
             apostrophes += 1
             if apostrophes == 2:
-                found |= 8
-    return found
+                flags |= 8
+    return flags

@@ -43,9 +43,7 @@ class Token:
 class TokenizedSentence:
     """A sentence of a text.
 
-    Attributes:
-        tokens: its tokens.
-        begins_paragraph: whether it is the first sentence of a paragraph.
+    ``begins_paragraph``: whether it is the first sentence of a paragraph.
     """
 
     tokens: list[Token]
@@ -53,12 +51,12 @@ class TokenizedSentence:
 
     @property
     def text(self) -> str:
-        """As in the text, except that runs of spaces are one space."""
+        """The sentence as in the text, except that runs of spaces are one space."""
         return text_of(self.tokens)
 
 
 class SplitSentence(NamedTuple):
-    """A sentence as it is found in a stretch of a text.
+    """A sentence that a Splitter finds in a stretch of a text.
 
     Attributes:
         forms: its tokens as in the text, but with single blanks within them.
@@ -77,7 +75,7 @@ def tokens_of(sentence: RawSentence) -> Iterator[Token]:
     """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM is ``_``, and a carriage return within it a space."""
     forms = sentence.column(FORM)
     for columns, words in sentence.surface_tokens():
-        form, *parts = (one.replace("\r", " ") or EMPTY for one in (columns[FORM], *forms[words.start : words.stop]))
+        form, *parts = (value.replace("\r", " ") or EMPTY for value in (columns[FORM], *forms[words.start : words.stop]))
         yield Token(form, tuple(parts), NO_SPACE not in columns[MISC].split("|"))
 
 
@@ -116,10 +114,10 @@ _WORD = re.compile(rf"(?:[^\s\0]|{_NO_BREAK})+")
 
 def blank_words(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the words between spaces with their places. A no-break space is a space within a word; byte order marks go."""
-    for found in _WORD.finditer(text, start, len(text) if end is None else end):
-        inner = found[0].strip(_NO_BREAK + BYTE_ORDER_MARK)
+    for match in _WORD.finditer(text, start, len(text) if end is None else end):
+        inner = match[0].strip(_NO_BREAK + BYTE_ORDER_MARK)
         if inner:
-            begin = found.start() + found[0].index(inner)
+            begin = match.start() + match[0].index(inner)
             yield inner.replace(_NO_BREAK, " ").replace(BYTE_ORDER_MARK, ""), (begin, begin + len(inner))
 
 

@@ -30,14 +30,14 @@ def begin_parser(model_folder: Path, options: ParseOptions) -> Callable[[Shard],
 
 
 def begin_child(work: Work, model_folder: Path, options: ParseOptions) -> None:
-    """Prepares a process of local_engine.py. It ends with the process that started it, and leaves Ctrl-C to that process."""
+    """Prepare a process of local_engine.py. It ends with the process that started it, and leaves Ctrl-C to that process."""
     global _parse
     work_for_parent(at_end=_remove_half_file)
     _parse = work(model_folder, options)
 
 
 def parse_in_child(shard: Shard) -> Outcome:
-    """Parses a file in a process of local_engine.py."""
+    """Parse a file in a process of local_engine.py."""
     global _under_way
     _under_way = shard
     outcome = _parse(shard)
@@ -51,11 +51,7 @@ def _remove_half_file() -> None:
 
 
 class ShardParser:
-    """Parses whole files, in the process that made it.
-
-    Args:
-        model_folder: the model.
-        options: how to parse.
+    """A parser of whole files, in the process that made it.
 
     Raises:
         ModelError, TokenizerError: the model or the tokenizer cannot be loaded.
@@ -76,7 +72,7 @@ class ShardParser:
         return None if self._pipeline is None else self._pipeline.path
 
     def warm_up(self) -> None:
-        """Compiles the kernels for parsing, also for other processes, or loads them if they are compiled."""
+        """Compile the kernels for parsing, also for other processes, or load them if they are compiled."""
         from parser.decoding.files.file_parsing import warm_up
 
         warm_up(self._predictor)
@@ -84,25 +80,25 @@ class ShardParser:
             self._pipeline.warm_up()
 
     def __call__(self, shard: Shard) -> Outcome:
-        """Parses a file. Errors are outcomes, not exceptions: the other files are parsed all the same."""
+        """Parse a file. Errors are outcomes, not exceptions: the other files are parsed all the same."""
         from parser.decoding.files.file_parsing import parse_file
         from parser.text.pipeline import conllu_source
 
-        found: list[str] = []
+        messages: list[str] = []
         try:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
-            with open_binary_output(shard.target) as target, open_input(shard.source) as read:
+            with open_binary_output(shard.target) as target, open_input(shard.source) as stream:
                 begun = _state(shard.source)
-                source = conllu_source(self._pipeline, read, shard.source, self._options, found.append)
+                source = conllu_source(self._pipeline, stream, shard.source, self._options, messages.append)
                 parsed = parse_file(
-                    self._predictor, source, target, shard.source, report=lambda error: found.append(str(error))
+                    self._predictor, source, target, shard.source, report=lambda error: messages.append(str(error))
                 )
                 if _state(shard.source) != begun:  # later runs would take the newer trees for up to date
                     raise BulkError(f"{shard.source}: the file changed while it was parsed; parse it again")
         except Exception as error:
             why = _told(error)
             return Outcome(shard, error=why if isinstance(error, OptimalStepError) else f"{shard.source}: {why}")
-        warnings = (*found, *(f"{shard.source}: {text}" for text in parsed.warnings()))
+        warnings = (*messages, *(f"{shard.source}: {text}" for text in parsed.warnings()))
         return Outcome(shard, parsed.words, parsed.refused, warnings=warnings)
 
 

@@ -1,4 +1,4 @@
-"""Builds the model of a run, and the passes that train it."""
+"""Construction of the model of a run, and of the passes that train it."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     _prepare_parts(model, network, context)
     trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
     passes: list[TrainingPass[Any]] = []
-    for one in plan.passes:
-        match one:
+    for pass_plan in plan.passes:
+        match pass_plan:
             case GoldPlan():
-                passes.append(gold := GoldPass(one, trained, context))
+                passes.append(gold := GoldPass(pass_plan, trained, context))
             case ExplorationPlan():
-                joined = gold if one.settings.examples is ExampleUse.join else None
-                passes.append(ExplorationPass(one, trained, context, plan.oracle, joined))
+                joined = gold if pass_plan.settings.examples is ExampleUse.join else None
+                passes.append(ExplorationPass(pass_plan, trained, context, plan.oracle, joined))
             case GlobalPlan():
-                passes.append(GlobalPass(one, trained, context))
+                passes.append(GlobalPass(pass_plan, trained, context))
     return model, passes
 
 
@@ -83,25 +83,25 @@ def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[Training
     model = LinearModel.new(corpus.vocabularies, corpus.relations, TEMPLATES, system.name, dict(system.options))
     trained = TrainedLinearModel(model, Perceptron(model.system, model.templates), plan.passes[0].trees, plan.oracle, context)
     passes: list[TrainingPass[Any]] = []
-    for one in plan.passes:
-        match one:
+    for pass_plan in plan.passes:
+        match pass_plan:
             case OnlinePlan():
-                passes.append(OnlinePass(one, trained, context))
+                passes.append(OnlinePass(pass_plan, trained, context))
             case StructuredPlan():
-                passes.append(StructuredPass(one, trained, context))
+                passes.append(StructuredPass(pass_plan, trained, context))
     return model, passes
 
 
 def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: TrainedModel) -> None:
-    """Refuse to continue training a model that differs from what this run would train."""
+    """Refuse to continue training a model that differs from the model that this run would train."""
     if plan.files.train.names and not old.vocabularies.treebanks:
         raise SettingsError(f"start={plan.start}: that model has only one treebank; give treebank.train a list of files")
     for kind in PARTS:
-        known = next((part for part in old.vocabularies.parts if isinstance(part, kind)), None)
-        if (refusal := kind.refuse_start(network, known)) is not None:
+        old_part = next((part for part in old.vocabularies.parts if isinstance(part, kind)), None)
+        if (refusal := kind.refuse_start(network, old_part)) is not None:
             raise SettingsError(f"start={plan.start}: {refusal}")
-    if (found := difference(model, old)) is not None:
-        key, here, there = found
+    if (differing_setting := difference(model, old)) is not None:
+        key, here, there = differing_setting
         raise SettingsError(
             f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; features, layers and system must "
             "be the same; leave them out, and only change settings of training"
@@ -122,20 +122,20 @@ def _prepare_parts(model: TrainedModel, network: NetworkPlan, context: RunContex
     encoded += [part.sentences for part in (corpus.dev, corpus.test) if part is not None]
     for part, rows in fixed:
         with context.stopwatch(part.name):
-            own = [Sentences(some.values[rows], some.offsets) for some in encoded]
-            prepare(part, network, model.readers.get(part.name), own)
+            part_sentences = [Sentences(some.values[rows], some.offsets) for some in encoded]
+            prepare(part, network, model.readers.get(part.name), part_sentences)
 
 
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
     """Return a model with the corpus's word vectors; its other weights are drawn from torch's global generator."""
-    known = [*corpus.vocabularies.attributes, RELATION]
-    embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
+    attributes = [*corpus.vocabularies.attributes, RELATION]
+    embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in attributes}
     if network.vectors is not None and (length := corpus.vector_length) is not None:
         embeddings[str(network.vectors.attribute)] = Embedding(length, network.vectors.trained)
     spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
     for part in corpus.vocabularies.parts:
         spec = part.completed(spec)
-    if spec.encoder is not None and (unread := [one for one in corpus.vocabularies.tables if one not in spec.embeddings]):
+    if spec.encoder is not None and (unread := [table for table in corpus.vocabularies.tables if table not in spec.embeddings]):
         raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; leave out features and embeddings")
     if spec.encoder is not None:
         tasks = {task.name for task in corpus.vocabularies.tasks}

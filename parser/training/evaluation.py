@@ -1,4 +1,4 @@
-"""The scores of dev and test while a parser is trained, and what is fitted to dev at the end."""
+"""The scores of dev and test while a parser is trained, and the calibration that is fitted to dev at the end."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from parser.training.observers import Metrics
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Parses dev and test: after each epoch, and at the end of a run.
+    """A parser of dev and test: after each epoch, and at the end of a run.
 
     Attributes:
-        model: the model, which training changes.
-        corpus: the corpus, with its dev and test parts.
+        model: training changes it.
+        corpus: it has the dev and test parts.
         single_root: whether parses have exactly one child of the root.
         lattice_beam: the beam for lattices if all else is parsed greedily; None if there are no lattices.
     """
@@ -46,9 +46,9 @@ class Evaluation:
         gold: GoldPart | None = getattr(self.corpus, part)
         if gold is None:
             return None
-        found = self._predicted(gold, search, predicted_tags(self.model), int8=int8)
-        parses = found.parses
-        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(found.tags.numbers)
+        prediction = self._predicted(gold, search, predicted_tags(self.model), int8=int8)
+        parses = prediction.parses
+        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(prediction.tags.numbers)
         if isinstance(self.model, LinearModel) or part not in self.corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
@@ -92,15 +92,15 @@ class Evaluation:
 
     def _arcs(self, model: TrainedModel, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
         """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
-        found = self._predicted(gold, model.beam, steps=True)
-        assert found.steps is not None, "the predictor was asked for steps"
-        right = gold.correct(found.parses)[1][gold.labelled]
-        return found.steps.arcs[found.parses.heads != NO_NODE][gold.labelled], right
+        prediction = self._predicted(gold, model.beam, steps=True)
+        assert prediction.steps is not None, "the predictor was asked for steps"
+        right = gold.correct(prediction.parses)[1][gold.labelled]
+        return prediction.steps.arcs[prediction.parses.heads != NO_NODE][gold.labelled], right
 
     def _predicted(
         self, gold: GoldPart, search: Beam | None, tags: TagUse = TagUse.KEEP, *, steps: bool = False, int8: bool | None = None
     ) -> Prediction:
-        """Return what the model predicts for a part now, searched like this; without lemmas."""
+        """Return the prediction of the model for a part now, searched like this; without lemmas."""
         model = self.model if isinstance(self.model, LinearModel) else self.model.frozen(int8)
         predictor = Predictor(model, ParseOptions(beam=search or GREEDY, tags=tags), steps=steps)
         return predictor.predict(gold.sentences, single_root=self.single_root)

@@ -16,14 +16,13 @@ _SHORT = range(4, 10)
 def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
     """Return the CoNLL-U of a short sentence without its tree, to try a model with; None if no sentence is short.
 
-    It is the first short one that ends in punctuation, else the first, of those whose # text fits forms and SpaceAfter=No.
+    Of the short sentences whose # text fits forms and SpaceAfter=No, it is the first one that ends in punctuation, or else the
+    first one.
 
-    Args:
-        treebank: the training part.
-        paths: the files that it was read from.
+    ``paths``: the files that the treebank was read from.
     """
-    found = None
-    for _, sentence in read_again((one for one in treebank if len(one) in _SHORT), paths):
+    first_example = None
+    for _, sentence in read_again((sentence for sentence in treebank if len(sentence) in _SHORT), paths):
         tokens = [*tokens_of(sentence)]
         text = text_of(tokens)
         comment = f"# text = {text}"
@@ -32,5 +31,5 @@ def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
             example = "".join(f"{line}\n" for line in (comment, *conllu_lines(tokens, columns), ""))
             if category(text[-1])[0] == "P":
                 return example
-            found = found or example
-    return found
+            first_example = first_example or example
+    return first_example

@@ -37,11 +37,11 @@ def pool_folds(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _by_key(parts: Sequence[dict[str, float]]) -> dict[str, list[float]]:
     """Return, by key, the scores of several parts."""
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for part in parts:
         for key, score in part.items():
-            found.setdefault(key, []).append(score)
-    return found
+            scores.setdefault(key, []).append(score)
+    return scores
 
 
 def _pooled(key: str, folds: Sequence[dict[str, Any]]) -> float:

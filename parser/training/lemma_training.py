@@ -40,7 +40,6 @@ def learn_task(task: Task, model: TrainedModel, sentences: list[Sentence], epoch
     """Learn a task of training sentences; only the task's own weights change.
 
     Args:
-        task: the task.
         model: a model with this task.
         sentences: the sentences that the vocabularies are made of.
         epochs: how often to learn from each word.
@@ -80,7 +79,7 @@ def _(task: LemmaTask, model: TrainedModel, sentences: list[Sentence], epochs: i
         draw = tag_scores[int(torch.randint(_DRAWS, ()))]
         tags = {task: all_tags[batch] for task, all_tags in draw.items()}
         scores = scorer.scores([forms[place] for place in batch.tolist()], tags, dropping=True)
-        gained, wrong = (torch.from_numpy(found).to(device) for found in outcomes.of(batch, tags))
+        gained, wrong = (torch.from_numpy(array).to(device) for array in outcomes.of(batch, tags))
         # Several rules may lead to the right lemma.
         loss = ((scores + gained).logsumexp(1) - (scores + gained).masked_fill(wrong, -torch.inf).logsumexp(1)).mean()
         for optimizer in optimizers:
@@ -94,7 +93,7 @@ def _(task: LemmaTask, model: TrainedModel, sentences: list[Sentence], epochs: i
 
 def _chosen(task: LemmaTask, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
     """Return int64[m], the places of the words to learn from, among all tokens."""
-    tags = numbers_of_columns({name: [getattr(one, name) for one in sentences] for name in task.tags}, task.tags)
+    tags = numbers_of_columns({name: [getattr(sentence, name) for sentence in sentences] for name in task.tags}, task.tags)
     words = tokens_of(sentence.forms for sentence in sentences)
     counts: Counter[tuple[str, ...]] = Counter()
     chosen = []
@@ -107,21 +106,16 @@ def _chosen(task: LemmaTask, sentences: list[Sentence], rules: np.ndarray) -> np
 
 
 class _Outcomes:
-    """Says which rules are right for training words, and which lead to known lemmas, as if the form were new.
-
-    Args:
-        task: what is known of lemmas.
-        sentences: the training sentences.
-    """
+    """The rules that are right for training words, and those that lead to known lemmas, as if the form were new."""
 
     def __init__(self, task: LemmaTask, sentences: list[Sentence]) -> None:
         self._lemmas = task.lemmas
         self._upos = task.tags["upos"].symbols if "upos" in task.tags else None
-        columns = (tokens_of(getattr(one, column) for one in sentences) for column in ("forms", "lemmas"))
+        columns = (tokens_of(getattr(sentence, column) for sentence in sentences) for column in ("forms", "lemmas"))
         self._words = [*zip(*columns, strict=True)]
         forms_of: dict[LemmaOfUpos, set[str]] = {}
-        for one in sentences:
-            for form, lemma, upos in zip(one.forms, one.lemmas, one.upos, strict=True):
+        for sentence in sentences:
+            for form, lemma, upos in zip(sentence.forms, sentence.lemmas, sentence.upos, strict=True):
                 for key in ("", upos):
                     forms_of.setdefault((lemma, key), set()).add(form)
         self._only: dict[str, set[LemmaOfUpos]] = {}
@@ -132,13 +126,13 @@ class _Outcomes:
         self._right: dict[tuple[str, str], list[int]] = {}
 
     def of(self, places: np.ndarray, tag_scores: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
-        """Return what parsing adds to the scores of the rules, float32[m, rules], and which rules are wrong, bool[m, rules].
+        """Return the bonus of the rules in parsing, float32[m, rules], and which rules are wrong, bool[m, rules].
 
         Args:
             places: int64[m], the places of the words among all tokens.
             tag_scores: by task, float32[m, values], the scores of the words' tags.
         """
-        known = self._lemmas.known
+        known_lemmas = self._lemmas.known
         gained = np.zeros((len(places), len(self._lemmas.rules.symbols)), np.float32)
         wrong = np.ones(gained.shape, np.bool_)
         upos = [""] * len(places) if self._upos is None else [self._upos[i] for i in tag_scores["upos"].argmax(1).tolist()]
@@ -147,9 +141,11 @@ class _Outcomes:
             only = self._only.get(form, set())
             if word not in self._right:
                 by_lemma = self._lemmas.rules_by_lemma(form, only)
-                self._right[word] = by_lemma[known.spelled(gold, only)]
-                self._known[form] = {lemma: numbers for lemma, numbers in by_lemma.items() if known.gain(lemma, "", only)}
+                self._right[word] = by_lemma[known_lemmas.spelled(gold, only)]
+                self._known[form] = {
+                    lemma: numbers for lemma, numbers in by_lemma.items() if known_lemmas.gain(lemma, "", only)
+                }
             for lemma, numbers in self._known[form].items():
-                gained[row, numbers] = known.gain(lemma, upos[row], only)
+                gained[row, numbers] = known_lemmas.gain(lemma, upos[row], only)
             wrong[row, self._right[word]] = False
         return gained, wrong

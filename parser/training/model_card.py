@@ -41,7 +41,7 @@ _FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:\\|/)(?:(?:[^],}:"']*[
 
 
 class ModelCard(Observer):
-    """Writes the card when the run ends.
+    """A writer of the card, when the run ends.
 
     Args:
         command: the command that trained the model.
@@ -51,7 +51,7 @@ class ModelCard(Observer):
         self._command = shlex.join(_FOLDERS.sub(r"\1", word) for word in shlex.split(command))
 
     def on_start(self, start: RunStart) -> None:
-        """Note what the run is made from: its files, and the cards of other models, may change while it trains."""
+        """Note the data that the run is made from: its files, and the cards of other models, may change while it trains."""
         self._start, plan, sums = start, start.plan, start.manifest.files
         files = [(key, Path(path)) for key, path in sorted(plan.files.named.items()) if key in sums]
         self._rows = [f"| {key} | {path.name} | `{sums[key]}` | {_licence(path)} |" for key, path in files]
@@ -94,54 +94,54 @@ class ModelCard(Observer):
         return facts
 
     def _origins(self) -> list[str]:
-        """Return what the model has from the one that it started from, and what is new; empty without start."""
+        """Return the origin of each of the model's parts, the start model or this run; empty without start."""
         start, plan, corpus = self._start, self._start.plan, self._start.corpus
         if plan.start is None:
             return []
         here, named = start.folder / MODEL, f"start ({_run_name(Path(plan.start))})"
         before, after = (load(folder, int8=False) for folder in (find_model(Path(plan.start)), here))
-        found = [f"network: from {named}, trained further on treebank.train"]
+        origins = [f"network: from {named}, trained further on treebank.train"]
         if self._kept:
-            found.append(f"{' and '.join(self._kept)}: from {named}, unchanged")
+            origins.append(f"{' and '.join(self._kept)}: from {named}, unchanged")
         elif text_files(here):
-            found.append("tokenizer: trained on treebank.train")
+            origins.append("tokenizer: trained on treebank.train")
         for file, columns in corpus.untaught.items():
             values = ", ".join(column.upper() for column in columns)
             if columns:
-                found.append(f"{values}: as {named} predicts; {Path(file).name or 'the training part'} has no gold value")
+                origins.append(f"{values}: as {named} predicts; {Path(file).name or 'the training part'} has no gold value")
         for task in after.vocabularies.tasks:
             if not task.in_passes:
                 sources = [named] * (before.vocabularies.task(type(task)) is not None)
                 sources += ["treebank.train"] * task.is_taught(corpus.tagged)
-                found.append(f"{task.name}: from {' and '.join(sources)}")
+                origins.append(f"{task.name}: from {' and '.join(sources)}")
         kept = after.calibration == before.calibration
-        return [*found, f"calibration of probabilities: {f'from {named}' if kept else 'fitted to dev'}"]
+        return [*origins, f"calibration of probabilities: {f'from {named}' if kept else 'fitted to dev'}"]
 
     def _card(self, metrics: dict[str, Any], facts: list[str]) -> str:
-        """Return the card, Markdown; ``metrics`` is what metrics.json holds."""
+        """Return the card, Markdown; ``metrics``: the content of metrics.json."""
         train, folder = metrics["train"], self._start.folder / MODEL
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
         measured = [part for part in ("dev", "test") if metrics[part]]
-        known = predicted_columns(folder) if measured else ()
-        predicted = [name for name in _TAG_SCORES if name in known]
+        model_columns = predicted_columns(folder) if measured else ()
+        predicted = [name for name in _TAG_SCORES if name in model_columns]
         columns = [*_SCORES, *predicted]
-        read = f"with the gold tags of the files ({tags})" if tags else "of forms alone, without tags"
+        conditions = f"with the gold tags of the files ({tags})" if tags else "of forms alone, without tags"
         needs = f"The input needs {tags}, tagged as the treebank is" if tags else "The input needs no tags"
         if predicted:
             named = " and ".join(filter(None, (", ".join(predicted[:-1]), predicted[-1])))
-            read += f"; {named}: predicted values that are right"
+            conditions += f"; {named}: predicted values that are right"
             needs += "; --tags=fill writes those that the model predicts"
         settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
         scores = [
             f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' if key in metrics[part] else '-' for key in columns)} |"
             for part in measured
         ]
-        given = "text.txt --text" if not tags and has_tokenizer(folder) else "input.conllu"
+        input_options = "text.txt --text" if not tags and has_tokenizer(folder) else "input.conllu"
         if treebanks := attributes.get(TREEBANK):
-            given += f" --treebank {shlex.quote(treebanks[0])}"
+            input_options += f" --treebank {shlex.quote(treebanks[0])}"
             needs += f"; --treebank names the one that it resembles ({', '.join(treebanks)})"
-        origins = [f"* {one}\n" for one in self._origins()]
+        origins = [f"* {origin}\n" for origin in self._origins()]
         learned = f"{counted(train['sentences'], 'sentence')}, {counted(train['words'], 'word')}"
         learned += ", and before on the data of start" if self._start.plan.start else ""
         return f"""# A dependency parser for {metrics["treebank"]}
@@ -160,7 +160,7 @@ Trained by optimal-step on {learned}. {settings}.
 {"".join([chr(10), "## What is from where", chr(10) * 2, *origins] if origins else [])}
 ## Scores
 
-Percentages, {read}. LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not.
+Percentages, {conditions}. LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not.
 
 | part | {" | ".join(NAMES.get(key, key.upper()) for key in columns)} |
 |---|{"---|" * len(columns)}
@@ -168,7 +168,7 @@ Percentages, {read}. LAS counts subtypes; LAS (official), that of the CoNLL 2018
 
 ## Use
 
-    optimal-step parse THIS_FOLDER {given} -o output.conllu
+    optimal-step parse THIS_FOLDER {input_options} -o output.conllu
 
 {needs}. Text unlike that of the treebank is parsed worse than the scores say.
 """

@@ -6,12 +6,12 @@ train(plan, folder)
   STAGES (stages.py)
     passes              Run.train(): for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
     arithmetic          8 bits or single precision, with an encoder
-    tasks               what is learned after the parser, such as lemmas
+    tasks               tasks that are learned after the parser, such as lemmas
     metrics             Run.metrics()
     calibration         Evaluation.set_beam_and_calibrate()
     folder              the model is saved
     text splitting      a tokenizer and a segmenter; with start=, the model's own are copied instead
-    check               what was saved is loaded
+    check               the saved model is loaded
 
 For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws batches, the objective
 searches them and computes gradients, and the optimizer takes a step (fitting/trainer.py).
@@ -79,7 +79,7 @@ def train(
 
     Raises:
         SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
-        ModelError: what was saved cannot be loaded.
+        ModelError: the saved model cannot be loaded.
     """
     if plan.start is not None and Path(plan.start).resolve() in (folder.resolve(), (folder / MODEL).resolve()):
         raise SettingsError(f"start={plan.start}: this run would replace that model; choose another hydra.run.dir")
@@ -114,7 +114,6 @@ class Run:
     """A run: its model, its progress, and the loop over passes and epochs.
 
     Args:
-        plan: the plan of the run.
         manifest: the run's settings and files.
         folder: the run's folder.
         observers: told of what happens.
@@ -123,10 +122,9 @@ class Run:
     Attributes:
         plan, folder: see above; the plan is for the words of the training part.
         corpus: the parts of the treebank.
-        model: the model that is trained.
         example: see example_sentence().
         evaluation: measures the model on dev and test.
-        stopwatch: counts the time of what the run does.
+        stopwatch: counts the time of each stage.
     """
 
     def __init__(
@@ -150,10 +148,10 @@ class Run:
         self.evaluation = Evaluation(self.model, self.corpus, plan.single_root, lattice_beam)
 
     def train(self) -> None:
-        """Run the passes, or what an interrupted process left of them."""
+        """Run the passes; after an interruption, only the rest of them."""
         progress, passes = self._progress, self._passes
-        given = passes[0].given and progress.pass_number == 0
-        before = sum(pass_.epochs for pass_ in passes[: 1 if given else progress.pass_number])
+        is_given = passes[0].given and progress.pass_number == 0
+        before = sum(pass_.epochs for pass_ in passes[: 1 if is_given else progress.pass_number])
         epochs, done = sum(pass_.epochs for pass_ in passes), before + progress.epochs_done
         start = RunStart(self.plan, self._manifest, self.folder, self.corpus, self.model, epochs, done)
         self._observers.on_start(start)

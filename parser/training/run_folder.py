@@ -70,7 +70,7 @@ class Manifest:
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Manifest) -> str | None:
-        """Return how another run differs, for a message; None if it does not."""
+        """Return the differences of another run, for a message; None if there are none."""
         if self.settings != other.settings:
             keys = sorted(_differing(self.settings, other.settings))
             return f"other settings ({', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''})"
@@ -111,13 +111,13 @@ def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
         return None
     advice = "choose another hydra.run.dir, or replace it with resume=false"
     try:
-        found = Manifest(**from_json((folder / MANIFEST).read_bytes()))
+        finished = Manifest(**from_json((folder / MANIFEST).read_bytes()))
         metrics: dict[str, Any] = from_json((folder / METRICS).read_bytes())
-        if not all(isinstance(one, dict) for one in (found.settings, found.files, metrics)):
+        if not all(isinstance(part, dict) for part in (finished.settings, finished.files, metrics)):
             raise TypeError("not an object")
     except (OSError, ValueError, TypeError):
         raise CheckpointError(f"{folder}: a finished run is here, without a readable {MANIFEST}; {advice}") from None
-    if (difference := found.difference(manifest)) is not None:
+    if (difference := finished.difference(manifest)) is not None:
         raise CheckpointError(f"{folder}: a finished run with {difference} is here; {advice}")
     return metrics
 
@@ -130,14 +130,14 @@ def write_results(folder: Path, manifest: Manifest, metrics: dict[str, Any]) -> 
 
 
 def start_over(folder: Path) -> None:
-    """Remove what an earlier run left, except its model, which stays until the new one is complete."""
+    """Remove the files of an earlier run, except its model, which stays until the new one is complete."""
     for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *folder.glob(_EVENTS)):
         path.unlink(missing_ok=True)
 
 
-def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    for key in one.keys() | other.keys():
-        a, b = one.get(key, _MISSING), other.get(key, _MISSING)
+def _differing(first: dict[str, Any], second: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key in first.keys() | second.keys():
+        a, b = first.get(key, _MISSING), second.get(key, _MISSING)
         if isinstance(a, dict) and isinstance(b, dict):
             yield from _differing(a, b, f"{prefix}{key}.")
         elif a != b:
@@ -150,7 +150,7 @@ class CheckpointError(OptimalStepError):
 
 @dataclass
 class Progress:
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
         manifest: the run's Manifest as plain values.
@@ -190,7 +190,7 @@ def restore_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def save_checkpoint(path: Path, progress: Progress, groups: dict[str, dict[str, Tensor]]) -> None:
-    """Writes a checkpoint atomically; ``groups`` are named dictionaries of tensors."""
+    """Write a checkpoint atomically; ``groups`` are named dictionaries of tensors."""
     tensors = {f"{group}/{name}": t.contiguous() for group, named in groups.items() for name, t in named.items()}
     state = json.dumps({"format": _FORMAT} | vars(progress))
     with replacing(path) as temporary:
@@ -198,7 +198,7 @@ def save_checkpoint(path: Path, progress: Progress, groups: dict[str, dict[str, 
 
 
 def load_checkpoint(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
-    """Reads a checkpoint back.
+    """Read a checkpoint back.
 
     Raises:
         CheckpointError: the file is damaged, or another version wrote it.

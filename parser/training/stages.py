@@ -1,4 +1,4 @@
-"""What a run does, stage by stage: it trains, changes the model or its folder once more, and tells what it measured.
+"""The stages of a run: it trains, changes the model or its folder once more, and reports its measurements.
 
 The order matters: tasks such as lemmas are learned for the arithmetic that parsing will use, both change the scores of the
 last pass, and a model's folder is checked when all is in it.
@@ -35,7 +35,7 @@ class Stage(NamedTuple):
     """A stage of a run.
 
     Attributes:
-        name: for the log, at its level debug.
+        name: for the log at level debug.
         do: does it; returns entries of metrics.json.
     """
 
@@ -108,7 +108,7 @@ def _save(run: Run) -> dict[str, Any]:
 
 
 def learn_splitting(plan: Plan, folder: Path) -> None:
-    """Give a model's folder what splits text: that of the model of ``start``, or a tokenizer and a segmenter that are trained.
+    """Give a model's folder a tokenizer and perhaps a segmenter: those of the model of ``start``, or newly trained ones.
 
     Without running text in the training part, a warning says so, and the folder gets none.
 
@@ -134,7 +134,7 @@ def _learn_splitting(run: Run) -> dict[str, Any]:
 
 
 def _check(run: Run) -> dict[str, Any]:
-    """Load what was saved: this runs all checks of model folders."""
+    """Load the saved model: this runs all checks of model folders."""
     load(run.folder / MODEL)
     if has_tokenizer(run.folder / MODEL):
         TextPipeline.of_model(run.folder / MODEL)

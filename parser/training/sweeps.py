@@ -1,4 +1,4 @@
-"""Sweeps: each job writes its result to its run folder; a table is made from these files, wherever the jobs ran."""
+"""Sweeps: each job writes its result to its run folder. A table is made from these files, wherever the jobs ran."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SweepJob:
 
 
 class JobFolders(Callback):
-    """Notes which folders hydra chose for the command of this process.
+    """A note of the folders that hydra chose for the command of this process.
 
     Attributes:
         sweep: the folder of the sweep; None if this is no sweep.
@@ -74,7 +74,7 @@ class JobFolders(Callback):
 
 def _noted(place: DictConfig) -> Path:
     folder = Path(os.path.abspath(place.dir))
-    JobFolders.new = list(takewhile(lambda one: not os.path.lexists(one), (folder, *folder.parents)))
+    JobFolders.new = list(takewhile(lambda parent: not os.path.lexists(parent), (folder, *folder.parents)))
     return folder
 
 
@@ -94,9 +94,9 @@ def read_jobs(sweep: Path) -> list[SweepJob]:
 
 def _read_job(path: Path) -> SweepJob:
     try:
-        found = SweepJob(**from_json(path.read_bytes()))
-        if isinstance(found.number, int) and isinstance(found.overrides, list):
-            return found
+        job = SweepJob(**from_json(path.read_bytes()))
+        if isinstance(job.number, int) and isinstance(job.overrides, list):
+            return job
     except (ValueError, TypeError):
         pass
     number = re.match(r"\d{1,9}", path.parent.name)
@@ -112,9 +112,9 @@ def table(jobs: list[SweepJob]) -> str:
     settings = [" ".join(override for override in job.overrides if override not in common) for job in jobs]
     width = max([len("settings"), *map(len, settings)])
     lines = [f"{'job':>4}  {'settings':{width}}  {'dev LAS':>8}  {'test LAS':>8}  {'seconds':>8}"]
-    for job, own in zip(jobs, settings, strict=True):
+    for job, job_settings in zip(jobs, settings, strict=True):
         scores = f"{_shown(job.dev_las, 2)}  {_shown(job.test_las, 2)}  {_shown(job.seconds, 1)}"
-        lines.append(f"{job.number:>4}  {own:{width}}  " + (scores if job.error is None else f"failed: {job.error}"))
+        lines.append(f"{job.number:>4}  {job_settings:{width}}  " + (scores if job.error is None else f"failed: {job.error}"))
     return "\n".join([*lines, *_over_seeds(jobs, common)])
 
 
@@ -126,14 +126,16 @@ def _over_seeds(jobs: list[SweepJob], common: set[str]) -> list[str]:
             others = [override for override in job.overrides if override not in common and not override.startswith("seed=")]
             groups.setdefault(" ".join(others), []).append(job)
     lines = []
-    for own, group in groups.items():
+    for job_settings, group in groups.items():
         parts = {"dev": [job.dev_las for job in group], "test": [job.test_las for job in group]}
-        found = {part: [score for score in scores if score is not None] for part, scores in parts.items()}
+        scores_by_part = {part: [score for score in scores if score is not None] for part, scores in parts.items()}
         shown = "".join(
-            f"; {part} LAS {fmean(scores):.2f} ± {stdev(scores):.2f}" for part, scores in found.items() if len(scores) > 1
+            f"; {part} LAS {fmean(scores):.2f} ± {stdev(scores):.2f}"
+            for part, scores in scores_by_part.items()
+            if len(scores) > 1
         )
         if shown:
-            lines.append(f"{own or 'all jobs'}: {len(group)} seeds{shown}")
+            lines.append(f"{job_settings or 'all jobs'}: {len(group)} seeds{shown}")
     return ["", *lines] if lines else []
 
 

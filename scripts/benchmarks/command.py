@@ -21,7 +21,7 @@ BENCHMARKS = ("oracles", "parsing", "training", "serving")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs one benchmark and prints what it found."""
+    """Run one benchmark and print its result."""
     words = sys.argv[1:] if arguments is None else arguments
     first = Arguments(description=__doc__)
     first.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -35,15 +35,15 @@ def main(arguments: list[str] | None = None) -> None:
         "--rows", type=Path, metavar="FILE.csv", help="also write the numbers to this file, such as runs/speed.csv"
     )
     parser.add_argument("--label", metavar="TEXT", help="with --rows: the name of what was measured, such as recipe=paper")
-    given = vars(parser.parse_args(words[1:]))
-    rows, label = given.pop("rows"), given.pop("label")
+    args = vars(parser.parse_args(words[1:]))
+    rows, label = args.pop("rows"), args.pop("label")
     if (rows is None) != (label is None):
         parser.error("--rows and --label go together; give both, or leave out both")
-    result = benchmark.run(**given)
+    result = benchmark.run(**args)
     print(benchmark.as_table(result), file=sys.stderr)
     if rows is not None:
         command = shell_command(["python", "scripts/benchmark.py", *words])
-        found = benchmark.quantities(result).items()
-        measurements = [Measurement.of(label, name, value, unit, result, command) for name, (value, unit) in found]
+        quantities = benchmark.quantities(result).items()
+        measurements = [Measurement.of(label, name, value, unit, result, command) for name, (value, unit) in quantities]
         write_measurements(rows, label, measurements)
     print(json.dumps(result, indent=2))

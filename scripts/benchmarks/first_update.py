@@ -20,7 +20,7 @@ AFTER_UPDATE = 3
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def main(settings: Settings) -> None:
-    """Trains for one update. Torch is loaded when training loads it, after it has begun to train word vectors."""
+    """Train for one update. Torch is loaded when training loads it, after it has begun to train word vectors."""
     from parser.training.observers import Observer, Update
 
     class ExitAfterUpdate(Observer):

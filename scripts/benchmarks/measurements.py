@@ -18,7 +18,7 @@ if sys.platform != "win32":
     import resource
 
 
-# What is measured unless something else is named: the English model of this project, on its sample treebank.
+# The default of measurements: the English model of this project, on its sample treebank.
 MODEL, SAMPLE = Path("en"), HOME / "data" / "sample" / "sample-ud-test.conllu"
 
 
@@ -88,7 +88,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 
 def write_measurements(path: Path, label: str, measurements: Sequence[Measurement]) -> None:
-    """Writes lines into the file; they replace lines with the same label."""
+    """Write lines into the file; they replace lines with the same label."""
     others = [measurement for measurement in read_measurements(path) if measurement.label != label]
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:

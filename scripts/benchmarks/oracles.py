@@ -114,9 +114,9 @@ def growth(by_size: dict[int, float]) -> dict[str, float]:
 
 def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Query]) -> dict[str, int]:
     """Count the configurations, and those in which the two oracles give different scores."""
-    one, other = oracle.bind(trees), reference.bind(trees)
-    found = [(one.score_batch(b) != other.score_batch(b)).any(axis=1).sum() for b in batches]
-    return {"configurations": sum(map(len, batches)), "differing": int(sum(found))}
+    first, second = oracle.bind(trees), reference.bind(trees)
+    counts = [(first.score_batch(b) != second.score_batch(b)).any(axis=1).sum() for b in batches]
+    return {"configurations": sum(map(len, batches)), "differing": int(sum(counts))}
 
 
 def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration] | None) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
     If an oracle gives trees up, there is also their number, ``left_out``.
     """
     some = trees.select(np.random.default_rng(how.seed).permutation(len(trees))[:SENTENCES])
-    found = {}
+    by_name = {}
     for name, (system_name, options, oracle_name) in OF_SYSTEMS.items():
         system, oracle = transitions.create(system_name, 1, None, **options), oracles.create(oracle_name, "any", **options)
         used = oracles.projectivize_trees(some) if oracle.needs_projective_gold else some
@@ -182,8 +182,8 @@ def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
             except SearchLimitError as error:
                 used, left_out = used.select(np.delete(np.arange(len(used)), error.sentence)), left_out + 1
         mean = time_batches(oracle, used, [], batches, how.repeats)
-        found[name] = {"mean": mean, "configurations": sum(map(len, batches))} | ({"left_out": left_out} if left_out else {})
-    return found
+        by_name[name] = {"mean": mean, "configurations": sum(map(len, batches))} | ({"left_out": left_out} if left_out else {})
+    return by_name
 
 
 def projectivization(trees: Trees, repeats: int) -> dict[str, float]:
@@ -226,7 +226,7 @@ def as_table(result: dict[str, Any]) -> str:
 def goals(result: dict[str, Any]) -> dict[str, float]:
     """Return the numbers that this project makes promises about, if the trees are long enough."""
     projectivized, original = result["projectivized"], result["original"]
-    found = {
+    reached = {
         "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
         "goldberg_tabular_mean": projectivized["goldberg_tabular"]["mean"],
         "context_rows_mean_original": original["context_rows"]["mean"],
@@ -234,11 +234,11 @@ def goals(result: dict[str, Any]) -> dict[str, float]:
     }
     linear = projectivized["nederhof_linear"]["by_size"]
     if 10 in linear and 100 in linear:
-        found["nederhof_linear_100_over_10"] = linear[100] / linear[10]
+        reached["nederhof_linear_100_over_10"] = linear[100] / linear[10]
     if 80 in original["context_rows"]["by_size"]:
         ratio = original[FROM_NOTHING]["by_size"][80] / original["context_rows"]["by_size"][80]
-        found["cubic_from_nothing_over_context_rows_at_80"] = ratio
-    return found
+        reached["cubic_from_nothing_over_context_rows_at_80"] = ratio
+    return reached
 
 
 def run(
@@ -252,7 +252,7 @@ def run(
     seed: int = 1,
     models: Sequence[Path] | None = None,
 ) -> dict[str, Any]:
-    """Measures.
+    """Measure.
 
     Args:
         files: CoNLL-U with the trees; without files, trees are random.
@@ -328,14 +328,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     """Return the values and units of the rows, by oracle and kind of trees, over whole computations and by size."""
-    found = {}
+    values = {}
     for kind in ("projectivized", "original"):
         for name, entry in result[kind].items():
-            found[f"{name}, {kind} trees"] = entry["mean"], "us per configuration"
+            values[f"{name}, {kind} trees"] = entry["mean"], "us per configuration"
             for size, microseconds in entry["by_size"].items():
-                found[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
-    found |= {name: (entry["mean"], "us per configuration") for name, entry in result["systems"].items()}
-    return found
+                values[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
+    values |= {name: (entry["mean"], "us per configuration") for name, entry in result["systems"].items()}
+    return values
 
 
 # The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.
@@ -348,14 +348,14 @@ def explorations(model: TrainedModel, sentences: list[Sentence]) -> list[Explora
     scorer = model.scorer(encoded)
     numbers = np.arange(len(sentences), dtype=np.int32)
     now = model.system.initial(encoded.lengths)
-    found: list[Exploration] = [[] for _ in sentences]
+    by_sentence: list[Exploration] = [[] for _ in sentences]
     while len(rows := model.system.unfinished(now)):
         for row in rows:
-            found[row].append((now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row])))
+            by_sentence[row].append((now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row])))
         scores = scorer(model.table.extract(now, rows, encoded, numbers))
         transitions = model.system.transitions(now, rows)
         model.system.apply(now, rows, transitions, *best(model.system, scores, transitions))
-    return found
+    return by_sentence
 
 
 def batched(chosen: Sequence[Exploration]) -> list[Query]:

@@ -136,7 +136,7 @@ def run(
     repeat: int = 1,
     int8: bool | None = None,
 ) -> dict[str, Any]:
-    """Measures.
+    """Measure.
 
     Args:
         model: a model folder.
@@ -181,8 +181,8 @@ def run(
         coded = other.vocabularies.encode(sentences)
         jobs[decoding_of(name)] = TimedTask(words, partial(_decode, sentences=coded, threads=1), folder)
     beams = {beam_job_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in _merges_of(parser)}
-    for name, one in beams.items():
-        jobs[name] = TimedTask(words, partial(_decode, sentences=encoded, threads=1, beam=one))
+    for name, tested_beam in beams.items():
+        jobs[name] = TimedTask(words, partial(_decode, sentences=encoded, threads=1, beam=tested_beam))
     decoded = text.decode()
     if (theirs := udpipe_parser(udpipe, udpipe_train, udpipe_iterations)) is not None:
         jobs[UDPIPE] = TimedTask(words, lambda _: theirs.parse(decoded))
@@ -193,28 +193,28 @@ def run(
         jobs[SPACY] = TimedTask(words, lambda _: pipeline.parse(decoded))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
     with short_switch_interval(), rare_collections():  # as in scripts/parse.py
-        found = _measure(jobs, model, times, int8)
+        measured = _measure(jobs, model, times, int8)
     command = parse_command(model, int8)
     processes = seconds_of_processes(command, text, udpipe, times)
     result: dict[str, Any] = {
         "files": [file.name for file in files],
         "words": words,
         "words_per_second": {
-            name: statistics.median(jobs[name].words / t.wall for t in rounds) for name, rounds in found.items()
+            name: statistics.median(jobs[name].words / t.wall for t in rounds) for name, rounds in measured.items()
         },
         "words_per_cpu_second": {
-            name: statistics.median(jobs[name].words / t.cpu for t in rounds) for name, rounds in found.items()
+            name: statistics.median(jobs[name].words / t.cpu for t in rounds) for name, rounds in measured.items()
         },
         "whole_process_cpu_seconds": {name: statistics.median(seconds) for name, seconds in processes.items()},
         "same_output_for_any_threads": same,
         "start_up_seconds": statistics.median(start_up(command, text) for _ in range(times)),
-        "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in found.items()},
+        "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in measured.items()},
         "machine": machine(),
         "versions": versions(),
     }
     result["microseconds_per_word"] = microseconds_per_word(result["words_per_cpu_second"])
-    result["ratios"] = ratios_of(found, numbers[-1], repeat) | beam_ratios(found, beams)
-    result["ratios"] |= ratios_over_others(found, names)
+    result["ratios"] = ratios_of(measured, numbers[-1], repeat) | beam_ratios(measured, beams)
+    result["ratios"] |= ratios_over_others(measured, names)
     if UDPIPE in processes:
         pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
         result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)
@@ -246,8 +246,8 @@ def _sizes(text: str) -> list[int]:
 
 def _named(text: str) -> tuple[str, Path]:
     """Read the argument --over."""
-    name, given, folder = text.partition("=")
-    if not (name and given and folder):
+    name, model_path, folder = text.partition("=")
+    if not (name and model_path and folder):
         raise argparse.ArgumentTypeError(f"{text}: give a name and a model folder, such as arc_standard=RUN_FOLDER/model")
     return name, Path(folder)
 
@@ -264,15 +264,15 @@ def _end_to_end(model: ParserModel, text: bytes, threads: int, beam: Beam | None
 
 def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool | None = None) -> dict[str, list[Time]]:
     """Return times of each job, measured in turn so that the machine's load is the same; a first round does not count."""
-    found: dict[str, list[Time]] = {name: [] for name in jobs}
+    times_of_jobs: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
             fresh = models.load(job.model or model, int8=int8)  # without caches of the round before
             wall, cpu = time.perf_counter(), time.process_time()
             job.do(fresh)
             if round_number:
-                found[name].append(Time(time.perf_counter() - wall, time.process_time() - cpu))
-    return found
+                times_of_jobs[name].append(Time(time.perf_counter() - wall, time.process_time() - cpu))
+    return times_of_jobs
 
 
 def _seconds_of_processes(result: dict[str, Any]) -> Iterable[tuple[str, float]]:
@@ -292,12 +292,12 @@ def as_table(result: dict[str, Any]) -> str:
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     """Return the values and units of the rows: words per second, ratios, seconds of the start."""
-    found = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
-    found |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
-    found |= {f"{name}, of a word": (each, "us of CPU time") for name, each in result["microseconds_per_word"].items()}
-    found |= {f"whole process, {name}": (seconds, "CPU s") for name, seconds in _seconds_of_processes(result)}
-    found |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
-    return found | {"start-up": (result["start_up_seconds"], "s")}
+    values = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
+    values |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
+    values |= {f"{name}, of a word": (each, "us of CPU time") for name, each in result["microseconds_per_word"].items()}
+    values |= {f"whole process, {name}": (seconds, "CPU s") for name, seconds in _seconds_of_processes(result)}
+    values |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
+    return values | {"start-up": (result["start_up_seconds"], "s")}
 
 
 def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udpipe | None:
@@ -317,9 +317,9 @@ def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udp
         return None
     text = _training_text(train, "UDPipe")
     with TemporaryDirectory() as folder:
-        made = Path(folder) / "model.udpipe"
-        udpipe.train(text, str(train), made, parser=PARSER | {"iterations": iterations})
-        return Udpipe(made)
+        path = Path(folder) / "model.udpipe"
+        udpipe.train(text, str(train), path, parser=PARSER | {"iterations": iterations})
+        return Udpipe(path)
 
 
 def spacy_parser_of(pipeline: Path | None, train: Path | None) -> Spacy | None:
@@ -350,7 +350,7 @@ def _training_text(path: Path, name: str) -> str:
 
 
 def read(model: ParserModel, text: bytes) -> None:
-    """Reads bytes into integers, as parse_file() does."""
+    """Read bytes into integers, as parse_file() does."""
     cache = WordCache(model.vocabularies)
     for chunk in read_chunks(io.BytesIO(text)):
         if (words := find_words(chunk)) is not None:
@@ -365,7 +365,7 @@ def has_word_rows(model: ParserModel) -> bool:
 
 
 def make_word_rows(model: ParserModel, sentences: Sentences) -> None:
-    """Computes the rows that decoding needs before its first step, for each token signature, or with an encoder each word."""
+    """Compute the rows that decoding needs before its first step, for each token signature, or with an encoder each word."""
     parser = search_for(model)
     assert isinstance(parser, CompiledParser)
     for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
@@ -402,13 +402,13 @@ def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times
     commands = {OURS: ours}
     if udpipe is not None:
         commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]
-    found: dict[str, list[float]] = {name: [] for name in commands}
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(times):
         for name, command in commands.items():
             before = cpu_seconds_of_children()
             subprocess.run(command, input=text, capture_output=True, check=True)
-            found[name].append(cpu_seconds_of_children() - before)
-    return found
+            seconds[name].append(cpu_seconds_of_children() - before)
+    return seconds
 
 
 def start_up(command: list[str], text: bytes) -> float:

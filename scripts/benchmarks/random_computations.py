@@ -47,7 +47,7 @@ def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: 
 def computations_of(
     trees: Trees, system: TransitionSystem, oracle: BoundOracle, optimal_probability: float, seed: int
 ) -> Iterator[tuple[np.ndarray, Configurations]]:
-    """Yields the same for any system: at each step, the unfinished sentences and their configurations."""
+    """Yield the steps of random computations of any system: the unfinished sentences and their configurations."""
     rng = np.random.default_rng(seed)
     now = system.initial(trees.lengths)
     while len(rows := system.unfinished(now)):
@@ -122,7 +122,7 @@ def _random_tree(rng: random.Random, n: int) -> list[int]:
     heads = [0] * (n + 1)
 
     def span(first: int, last: int, head: int) -> None:
-        """Attaches the tokens first..last below ``head``, which is next to them."""
+        """Attach the tokens first..last below ``head``, which is next to them."""
         while first <= last:
             # A child of the head with the tokens below it, those nearest to the head first.
             width = min(last - first + 1, 1 + int(rng.expovariate(0.2)))

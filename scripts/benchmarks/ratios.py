@@ -71,7 +71,7 @@ def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> di
 def _median_ratio(times: dict[str, list[Time]], dividend: str, divisor: str, clock: str = "cpu") -> float:
     """Return the median over rounds of the ratio of two jobs' times in a round."""
     pairs = zip(times[dividend], times[divisor], strict=True)
-    return statistics.median(getattr(one, clock) / getattr(other, clock) for one, other in pairs)
+    return statistics.median(getattr(first, clock) / getattr(second, clock) for first, second in pairs)
 
 
 def ratios_over_others(times: dict[str, list[Time]], names: Sequence[str]) -> dict[str, float]:

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(model: Path = MODEL, file: Path = SAMPLE, clients: int = 50, seconds: float = 120.0) -> dict[str, Any]:
-    """Measures.
+    """Measure.
 
     Args:
         model: the folder of a model.
@@ -87,8 +87,8 @@ def run(model: Path = MODEL, file: Path = SAMPLE, clients: int = 50, seconds: fl
         start = time.monotonic()
         deadline = start + seconds
         threads = [
-            Thread(target=_ask, args=(address, documents, deadline, random.Random(number), one))
-            for number, one in enumerate(seen)
+            Thread(target=_ask, args=(address, documents, deadline, random.Random(number), client))
+            for number, client in enumerate(seen)
         ]
         for thread in threads:
             thread.start()
@@ -98,14 +98,14 @@ def run(model: Path = MODEL, file: Path = SAMPLE, clients: int = 50, seconds: fl
             thread.join()
         took = time.monotonic() - start
         late = resident_megabytes(process.pid)
-    waits = sorted(second for one in seen for second in one.seconds)
-    wrong = [line for one in seen for line in one.wrong]
+    waits = sorted(second for client in seen for second in client.seconds)
+    wrong = [line for client in seen for line in client.wrong]
     return {
         "clients": clients,
         "answers": len(waits),
         "wrong": len(wrong),
         "examples_of_wrong": wrong[:3],
-        "words_per_second": sum(one.words for one in seen) / took,
+        "words_per_second": sum(client.words for client in seen) / took,
         "median_milliseconds": 1000 * statistics.median(waits or [0.0]),
         "p99_milliseconds": 1000 * waits[int(0.99 * (len(waits) - 1))] if waits else 0.0,
         "megabytes_at_first": early,
@@ -137,7 +137,7 @@ def make_documents(model: ParserModel, file: Path) -> list[Document]:
 
 @contextmanager
 def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Yields a server and its address, HOST:PORT; it ends with the ``with`` block."""
+    """Yield a server and its address, HOST:PORT; it ends with the ``with`` block."""
     command = [sys.executable, "-P", "-m", "parser.commands", "serve", str(model), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
         assert process.stderr is not None

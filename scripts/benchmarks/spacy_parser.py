@@ -54,7 +54,7 @@ class Spacy:
 
 
 def train(text: str, target: Path, iterations: int, seed: int = 1) -> None:
-    """Trains a pipeline.
+    """Train a pipeline.
 
     Args:
         text: CoNLL-U to train on.
@@ -136,7 +136,7 @@ def _example(vocabulary: Any, sentence: RawSentence) -> Any:
 
 
 def _batches(examples: Sequence[Any]) -> Iterator[list[Any]]:
-    """Yields batches of examples, in order, of about _BATCH_WORDS words."""
+    """Yield batches of examples, in order, of about _BATCH_WORDS words."""
     batch: list[Any] = []
     words = 0
     for example in examples:

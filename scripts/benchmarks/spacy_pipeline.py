@@ -16,7 +16,7 @@ from typing import Any
 
 
 def parse(model: str, source: Path, target: Path) -> int:
-    """Parses a file into another; returns how many further roots were attached to the first ones."""
+    """Parse a file into another; return how many further roots were attached to the first ones."""
     import spacy
 
     pipeline = spacy.load(model)
@@ -38,7 +38,7 @@ def parse(model: str, source: Path, target: Path) -> int:
 
 
 def rows(tokens: list[Any], first: int) -> Iterator[list[str]]:
-    """Yields the columns of the words of a sentence; ``first``: the index of its root."""
+    """Yield the columns of the words of a sentence; ``first``: the index of its root."""
     for i, token in enumerate(tokens):
         head, deprel = token.head.i - tokens[0].i + 1, token.dep_
         if i == first:

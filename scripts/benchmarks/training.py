@@ -72,7 +72,7 @@ def run(
     starts: int = 3,
     words: int | None = None,
 ) -> dict[str, Any]:
-    """Measures.
+    """Measure.
 
     Args:
         overrides: settings of scripts/train.py.
@@ -89,15 +89,15 @@ def run(
         with tempfile.TemporaryDirectory() as folder:
             longer = Path(folder) / source.name
             n_words = write_repeated(source, words, longer)
-            found = run(overrides, str(longer), times, starts)
-        seconds_of_a_million = found["median_seconds"]["epoch"] / n_words * 1e6
-        return found | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
+            longer_result = run(overrides, str(longer), times, starts)
+        seconds_of_a_million = longer_result["median_seconds"]["epoch"] / n_words * 1e6
+        return longer_result | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
     alone = ["treebank.dev=null", "treebank.test=null"]
-    own = [] if treebank_file is None else [override("treebank.train", treebank_file), *alone]
-    whole = [*overrides, *own]
+    own_settings = [] if treebank_file is None else [override("treebank.train", treebank_file), *alone]
+    whole = [*overrides, *own_settings]
     seconds = measure(whole, times)
     seconds["start_up"] = [start_up(whole) for _ in range(starts)]
-    medians = {name: statistics.median(found) for name, found in seconds.items() if found}
+    medians = {name: statistics.median(times_of_kind) for name, times_of_kind in seconds.items() if times_of_kind}
     settings = training_settings(whole)
     result: dict[str, Any] = {
         "overrides": whole,
@@ -114,7 +114,7 @@ def run(
 
 
 def write_repeated(source: Path, words: int, target: Path) -> int:
-    """Writes a CoNLL-U file repeated until it has at least this many words; returns how many it has.
+    """Write a CoNLL-U file repeated until it has at least this many words; return how many it has.
 
     Raises:
         OptimalStepError: the file has no words.
@@ -137,9 +137,9 @@ def as_table(result: dict[str, Any]) -> str:
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     """Return the values and units of the rows: median seconds, and ratios."""
-    found = {name: (seconds, "s") for name, seconds in result["median_seconds"].items()}
+    values = {name: (seconds, "s") for name, seconds in result["median_seconds"].items()}
     units = {name: _unit(name) for name, value in result.items() if isinstance(value, float)}
-    return found | {name: (result[name], unit) for name, unit in units.items()}
+    return values | {name: (result[name], unit) for name, unit in units.items()}
 
 
 def _unit(name: str) -> str:
@@ -155,11 +155,11 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "exploration": []}
     with tempfile.TemporaryDirectory() as folder:
         training_run.train(plan(settings), Path(folder), [_Measurements(seconds)])
-    return {name: found[1:] for name, found in seconds.items()}
+    return {name: times_of_kind[1:] for name, times_of_kind in seconds.items()}
 
 
 class _Measurements(Observer):
-    """Notes the seconds of epochs and explorations, and repeats the matrix products of each epoch right after it."""
+    """A note of the seconds of epochs and explorations; it repeats the matrix products of each epoch right after it."""
 
     def __init__(self, seconds: dict[str, list[float]]) -> None:
         self._seconds = seconds
@@ -169,10 +169,11 @@ class _Measurements(Observer):
             raise OptimalStepError(
                 f"model={start.plan.labels['model']} multiplies no matrices; benchmark model=mlp or model=bilstm"
             )
-        passes = [one for one in start.plan.passes if isinstance(one, GoldPlan | ExplorationPlan)]
+        passes = [pass_plan for pass_plan in start.plan.passes if isinstance(pass_plan, GoldPlan | ExplorationPlan)]
         self._classifier, self._batch_size = start.model.classifier, passes[0].optimizer.batch_size
         self._lengths = {
-            one.name: np.array([len(sentence) for sentence in start.corpus.sentences(one.trees)]) for one in passes
+            pass_plan.name: np.array([len(sentence) for sentence in start.corpus.sentences(pass_plan.trees)])
+            for pass_plan in passes
         }
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
@@ -214,7 +215,7 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
 
 @torch.no_grad()
 def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: int, batch_size: int, multiply: Product) -> float:
-    """Return the same for a classifier with an encoder; see products_of().
+    """Return the time of the matrix products for a classifier with an encoder; see products_of().
 
     Args:
         classifier, examples, batch_size, multiply: as in seconds_of_products().
@@ -263,7 +264,7 @@ Shape = tuple[int, int, int]
 
 
 def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Yields batches as in SentenceObjective, without its noise: tokens of each sentence, with the root, and the examples.
+    """Yield batches as in SentenceObjective, without its noise: tokens of each sentence, with the root, and the examples.
 
     Args:
         lengths: int[sentences], words of the sentences of an epoch.
@@ -278,7 +279,7 @@ def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[
 
 
 def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
-    """Yields the matrix products of a batch's update of a classifier with an encoder, forward and backward.
+    """Yield the matrix products of a batch's update of a classifier with an encoder, forward and backward.
 
     A batch holds whole sentences of similar lengths, as in SentenceObjective. In each layer and direction, inputs are
     multiplied by their weights for all tokens at once, and states step by step; the backward pass has the derivatives with

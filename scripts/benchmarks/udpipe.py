@@ -119,7 +119,7 @@ def trained_model(
     tagger: Options | None = None,
     parser: Options | None = None,
 ) -> bytes:
-    """Trains a model.
+    """Train a model.
 
     Args:
         train_on: sentences, see read_conllu().
@@ -132,7 +132,10 @@ def trained_model(
     """
     udpipe = package()
     parts = (tokenizer, tagger, parser)
-    options = ["none" if given is None else ";".join(f"{key}={value}" for key, value in given.items()) for given in parts]
+    options = [
+        "none" if options_of_part is None else ";".join(f"{key}={value}" for key, value in options_of_part.items())
+        for options_of_part in parts
+    ]
     error = udpipe.ProcessingError()
     model: bytes = udpipe.Trainer.train("morphodita_parsito", train_on, held_out, *options, error)
     if error.occurred():
@@ -168,7 +171,7 @@ class Udpipe:
 
 
 def train(text: str, name: str, target: Path, *, tagger: Options | None = None, parser: Options | None = None) -> float:
-    """Trains a model.
+    """Train a model.
 
     Args:
         text: CoNLL-U to train on.
@@ -195,7 +198,7 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
 
 
 class UdpipeSplitter:
-    """Finds tokens and sentences by UDPipe, for a TextPipeline.
+    """A splitter into tokens and sentences by UDPipe, for a TextPipeline.
 
     Args:
         path: the file of the model.
@@ -217,13 +220,13 @@ class UdpipeSplitter:
         """
         tokenizer = self._model.newTokenizer("presegmented;ranges" if sentences == SentenceEnds.LINE else "ranges")
         tokenizer.setText(text)
-        found, error, sentence = [], self._udpipe.ProcessingError(), self._udpipe.Sentence()
+        split_sentences, error, sentence = [], self._udpipe.ProcessingError(), self._udpipe.Sentence()
         while tokenizer.nextSentence(sentence, error):
-            found.append(_split_sentence(sentence))
+            split_sentences.append(_split_sentence(sentence))
             sentence = self._udpipe.Sentence()
         if error.occurred():
             raise OptimalStepError(f"{self._path}: UDPipe cannot tokenize this ({error.message})")
-        return found
+        return split_sentences
 
 
 def _split_sentence(sentence: Any) -> SplitSentence:
@@ -246,7 +249,7 @@ def _split_sentence(sentence: Any) -> SplitSentence:
 def train_tokenizer(
     train: Sequence[str | Path], dev: str | Path, target: Path, options: Options = TOKENIZER, sentences: bool = True
 ) -> None:
-    """Trains a tokenizer.
+    """Train a tokenizer.
 
     Args:
         train: files of CoNLL-U to learn from; the text comes from the forms and SpaceAfter=No.

@@ -17,7 +17,7 @@ from typing import Any
 
 
 def train(options: dict[str, Any], source: Path, target: Path) -> None:
-    """Trains the three parts on CoNLL-U, as one model."""
+    """Train the three parts on CoNLL-U, as one model."""
     from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
 
     reader, error = InputFormat.newConlluInputFormat(), ProcessingError()
@@ -34,7 +34,7 @@ def train(options: dict[str, Any], source: Path, target: Path) -> None:
 
 
 def parse(options: dict[str, Any], model: Path, source: Path, target: Path) -> None:
-    """Parses a file into another."""
+    """Parse a file into another."""
     from ufal.udpipe import Model, Pipeline, ProcessingError
 
     if (loaded := Model.load(str(model))) is None:

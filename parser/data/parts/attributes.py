@@ -37,24 +37,24 @@ class Attributes(WordPart):
         return [name for name, vocabulary in self.by_attribute.items() if isinstance(vocabulary, SetVocabulary)]
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
-        found = np.empty((self.rows, sum(len(sentence.forms) + 1 for sentence in sentences)), np.int32)
-        for row, (attribute, vocabulary) in zip(found, self.by_attribute.items(), strict=True):
+        rows = np.empty((self.rows, sum(len(sentence.forms) + 1 for sentence in sentences)), np.int32)
+        for row, (attribute, vocabulary) in zip(rows, self.by_attribute.items(), strict=True):
             numbers: list[int] = []
             for column in attribute_values(sentences, attribute, self.treebank):
                 numbers.append(ROOT)
                 numbers += vocabulary.encode(column)
             row[:] = numbers
-        return found
+        return rows
 
     def unseen(self, sentences: Sequence[AttributeColumns]) -> list[list[bool]]:
         """Return bool[sets, tokens], whether the value has an element that training never saw."""
-        found = []
+        unseen = []
         for attribute in self.sets:
             vocabulary = self.by_attribute[attribute]
             assert isinstance(vocabulary, SetVocabulary), "see sets"
             columns = attribute_values(sentences, attribute)
-            found.append([new for column in columns for new in (False, *vocabulary.have_unseen(column))])
-        return found
+            unseen.append([new for column in columns for new in (False, *vocabulary.have_unseen(column))])
+        return unseen
 
     def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE) -> dict[str, int]:
         """Return, by attribute, how many tokens have a value that training never saw; a set counts if it has an unseen element.
@@ -70,9 +70,9 @@ class Attributes(WordPart):
 
     def for_column(self, column: str) -> dict[str, Vocabulary]:
         """Return the vocabularies of attributes that read only one column."""
-        # Outside lattices a word advances by 1, and the treebank is the same for all forms: both can go with the forms.
+        # Advances (1 outside lattices) and the treebank are the same for all forms, so they can be read with the forms.
         columns = {column, LENGTHS, TREEBANK} if column == "forms" else {column}
-        return {name: known for name, known in self.by_attribute.items() if ATTRIBUTES[name].column in columns}
+        return {name: vocabulary for name, vocabulary in self.by_attribute.items() if ATTRIBUTES[name].column in columns}
 
     def size(self, spec: ClassifierSpec) -> int:
         return sum(spec.embeddings[name].size for name in self.by_attribute)

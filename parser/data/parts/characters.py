@@ -100,6 +100,6 @@ def _spec(spec: ClassifierSpec | None) -> CharacterSpec | None:
 
 
 def _known(spec: ClassifierSpec) -> CharacterSpec:
-    found = _spec(spec)
-    assert found is not None, "characters are read"
-    return found
+    characters = _spec(spec)
+    assert characters is not None, "characters are read"
+    return characters

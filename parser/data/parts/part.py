@@ -135,7 +135,7 @@ class WordPart(ABC):
         """Return the shapes of its parameters, by their names in the encoder."""
 
     def labels(self) -> dict[str, Labels]:
-        """Return, by parameter with a row for each value, the values of its rows; rows are kept when values are added."""
+        """Return, by parameter with a row for each value, the values of its rows; extension by new values keeps the rows."""
         return {}
 
     def tables(self) -> dict[str, int]:
@@ -147,7 +147,7 @@ class WordPart(ABC):
         return {}
 
     def completed(self, spec: ClassifierSpec) -> ClassifierSpec:
-        """Return a spec completed by what only the part knows, such as the size of vectors that were read."""
+        """Return a spec completed by values that only the part knows, such as the size of vectors that were read."""
         return spec
 
     def extended(
@@ -212,14 +212,14 @@ class FormPart(WordPart):
     def encode_forms(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Return int32[rows, tokens]: the numbers of forms, by sentence, each computed once; a root has only ROOT."""
         numbers: dict[str, list[int]] = {}
-        found = []
+        by_token = []
         for forms in sentences:
-            found.append([ROOT])
+            by_token.append([ROOT])
             for form in forms:
-                if (known := numbers.get(form)) is None:
-                    known = numbers[form] = self.numbers_of(form)
-                found.append(known)
-        encoded = np.full((len(found), self.rows), ABSENT, np.int32)
-        lengths = np.fromiter(map(len, found), np.int64, len(found))
-        encoded[np.arange(self.rows) < lengths[:, None]] = list(chain.from_iterable(found))
+                if (form_numbers := numbers.get(form)) is None:
+                    form_numbers = numbers[form] = self.numbers_of(form)
+                by_token.append(form_numbers)
+        encoded = np.full((len(by_token), self.rows), ABSENT, np.int32)
+        lengths = np.fromiter(map(len, by_token), np.int64, len(by_token))
+        encoded[np.arange(self.rows) < lengths[:, None]] = list(chain.from_iterable(by_token))
         return np.ascontiguousarray(encoded.T)

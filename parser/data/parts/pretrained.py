@@ -99,7 +99,7 @@ def files_of(folder: Path) -> list[str]:
         PretrainedError: a file is missing.
     """
     weights = sorted(path.name for path in folder.iterdir() if _WEIGHTS.fullmatch(path.name)) if folder.is_dir() else []
-    found = [CONFIG, TOKENIZER, *weights, *([_INDEX] if (folder / _INDEX).is_file() else [])]
+    names = [CONFIG, TOKENIZER, *weights, *([_INDEX] if (folder / _INDEX).is_file() else [])]
     missing = [name for name in (CONFIG, TOKENIZER) if not (folder / name).is_file()]
     if missing or not weights:
         what = {CONFIG: "of transformers", TOKENIZER: "of a fast tokenizer"}
@@ -109,7 +109,7 @@ def files_of(folder: Path) -> list[str]:
             "AutoModel.from_pretrained(NAME).save_pretrained(FOLDER) and AutoTokenizer.from_pretrained(NAME)"
             ".save_pretrained(FOLDER) write one"
         )
-    return found
+    return names
 
 
 def sums_of(folder: Path) -> dict[str, str]:
@@ -118,7 +118,7 @@ def sums_of(folder: Path) -> dict[str, str]:
 
 
 class PretrainedTokenizer(PieceReader):
-    """Segments forms like a pretrained encoder.
+    """The tokenizer of a pretrained encoder, which segments forms.
 
     Args:
         folder: the encoder's folder.
@@ -165,10 +165,10 @@ class PretrainedTokenizer(PieceReader):
         if source is None or how is None:
             return None
         log.info("%s: reading the tokenizer of the pretrained encoder", source)
-        made = cls.of(source, download=True)
-        width, layers = made.sizes()
-        made.held, made._spec = how.save, PretrainedSpec(width, layers, _SIZE, how.tune)
-        return made
+        tokenizer = cls.of(source, download=True)
+        width, layers = tokenizer.sizes()
+        tokenizer.held, tokenizer._spec = how.save, PretrainedSpec(width, layers, _SIZE, how.tune)
+        return tokenizer
 
     @classmethod
     def files(cls, named: str) -> dict[str, Path]:
@@ -256,16 +256,16 @@ class PretrainedTokenizer(PieceReader):
         if contents.spec is None or contents.spec.pretrained is None:
             return None
         with contents.errors_in_settings():
-            found = contents.settings[cls.name]
-            check_type(found, dict, cls.name)
-            name, sums = found["name"], found["sha256"]
+            entry = contents.settings[cls.name]
+            check_type(entry, dict, cls.name)
+            name, sums = entry["name"], entry["sha256"]
             check_type(name, str, f"{cls.name}.name")
             check_type(sums, dict, f"{cls.name}.sha256")
             for file, digest in sums.items():
                 check_type(digest, str, f"{cls.name}.sha256.{file}")
-        made = cls.needed_by(contents.folder, name, sums)
-        made._spec = contents.spec.pretrained
-        return made
+        tokenizer = cls.needed_by(contents.folder, name, sums)
+        tokenizer._spec = contents.spec.pretrained
+        return tokenizer
 
     def sizes(self) -> tuple[int, int]:
         """Return the length of the encoder's vectors, and the number of its layers, including the embeddings."""
@@ -296,14 +296,14 @@ class PretrainedTokenizer(PieceReader):
         held = model / HELD
         try:
             folder = held if held.is_dir() else find_encoder(name)
-            found = sums_of(folder)
+            actual_sums = sums_of(folder)
         except PretrainedError as error:
             raise PretrainedError(
                 f"{model}: the pretrained encoder that this model reads with is not there ({error}); copy its folder, or make "
                 f"a link to it, as {held}"
             ) from error
-        if found != sums:
-            differing = sorted(one for one in {*found, *sums} if found.get(one) != sums.get(one))
+        if actual_sums != sums:
+            differing = sorted(file for file in {*actual_sums, *sums} if actual_sums.get(file) != sums.get(file))
             raise PretrainedError(
                 f"{folder}: this is not the pretrained encoder that {model} was trained with, the SHA-256 sum of "
                 f"{differing[0]} differs; copy the right one, or make a link to it, as {held}"

@@ -66,7 +66,7 @@ def package() -> Any:
 
 
 class PieceReader(FormPart):
-    """Segments forms, and numbers their first pieces. Threads may share one.
+    """A segmenter of forms, which numbers their first pieces. Threads may share it.
 
     Args:
         description: a tokenizer, in the JSON of the package ``tokenizers``.
@@ -93,15 +93,15 @@ class PieceReader(FormPart):
 
     def pieces(self, form: str) -> tuple[list[int], list[str]]:
         """Return all pieces of a form: their places in the vocabulary, and their texts."""
-        found = self._tokenizer.encode(form, add_special_tokens=False)
-        return found.ids, found.tokens
+        encoding = self._tokenizer.encode(form, add_special_tokens=False)
+        return encoding.ids, encoding.tokens
 
     def special_tokens(self) -> tuple[list[int], list[int]]:
         """Return the places in the vocabulary of the special tokens that the tokenizer puts before and after a text."""
-        found = self._tokenizer.encode("a", add_special_tokens=True)
-        ordinary = [place for place, special in enumerate(found.special_tokens_mask) if not special]
-        first, last = (ordinary[0], ordinary[-1]) if ordinary else (len(found.ids), len(found.ids))
-        return found.ids[:first], found.ids[last + 1 :]
+        encoding = self._tokenizer.encode("a", add_special_tokens=True)
+        ordinary = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
+        first, last = (ordinary[0], ordinary[-1]) if ordinary else (len(encoding.ids), len(encoding.ids))
+        return encoding.ids[:first], encoding.ids[last + 1 :]
 
     def numbers_of(self, form: str) -> list[int]:
         """Return the pieces of a form; UNKNOWN for a form without pieces."""
@@ -127,10 +127,10 @@ class Subwords(PieceReader):
         if (folder := wanted.subwords) is None:
             return None
         log.info("%s: reading the vectors of subwords", folder)
-        made, vectors = read_pretrained(Path(folder), chain.from_iterable(sentence.forms for sentence in sentences))
+        subwords, vectors = read_pretrained(Path(folder), chain.from_iterable(sentence.forms for sentence in sentences))
         log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
-        made._vectors = vectors
-        return made
+        subwords._vectors = vectors
+        return subwords
 
     @classmethod
     def files(cls, named: str) -> dict[str, Path]:
@@ -228,8 +228,8 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPON
 
 def _principal(centred: np.ndarray, n: int) -> np.ndarray:
     """Return float64[size, n], the first principal components of float64[vectors, size], with a positive largest number."""
-    _, found = np.linalg.eigh(centred.T @ centred)
-    first = found[:, ::-1][:, :n]
+    _, components = np.linalg.eigh(centred.T @ centred)
+    first = components[:, ::-1][:, :n]
     return first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(n)])
 
 
@@ -242,19 +242,19 @@ def tokenizer_of_forms(path: Path) -> dict[str, Any]:
         SubwordError: the file cannot be read.
     """
     try:
-        found: dict[str, Any] = from_json(path.read_bytes())
-        model = found.get("model", {})
-        special = {token["content"] for token in found.get("added_tokens", []) if token["special"]}
+        description: dict[str, Any] = from_json(path.read_bytes())
+        model = description.get("model", {})
+        special = {token["content"] for token in description.get("added_tokens", []) if token["special"]}
         if model.get("type") == "Unigram":  # its vocabulary has the special tokens; no piece has a blank
             vocabulary = [[f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]]
-            found["model"] = model | {"vocab": vocabulary}
-        kinds = [found.get("pre_tokenizer") or {}]
+            description["model"] = model | {"vocab": vocabulary}
+        kinds = [description.get("pre_tokenizer") or {}]
         kinds += kinds[0].get("pretokenizers", [])
         if any(kind.get("type") == "ByteLevel" and not kind.get("add_prefix_space") for kind in kinds):
-            before = [found["normalizer"]] if found.get("normalizer") else []
+            before = [description["normalizer"]] if description.get("normalizer") else []
             blank = {"type": "Prepend", "prepend": " "}
-            found["normalizer"] = {"type": "Sequence", "normalizers": [*before, blank]}
-        return found | {"added_tokens": []}
+            description["normalizer"] = {"type": "Sequence", "normalizers": [*before, blank]}
+        return description | {"added_tokens": []}
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         wanted = f"name a folder of a pretrained encoder with {WEIGHTS} and {TOKENIZER} in it"
         raise SubwordError(f"{path} cannot be read ({error}); {wanted}") from error

@@ -1,4 +1,4 @@
-"""What an encoder predicts of words, a file each; task.py has the interface of tasks."""
+"""The predictions of an encoder about words, a file each; task.py has the interface of tasks."""
 
 from parser.data.tasks.heads import HeadTask
 from parser.data.tasks.lemmas import LemmaTask

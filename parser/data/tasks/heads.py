@@ -19,7 +19,7 @@ class HeadTask(Task):
     """Heads, and relations to known heads.
 
     Args:
-        relations: the relations.
+        relations: those of the parser.
     """
 
     name = "heads"

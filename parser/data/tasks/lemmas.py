@@ -60,43 +60,45 @@ class LemmaTask(Task):
         if not self.is_taught(sentences):
             return {}
         gold = [lemma for sentence in sentences for lemma in sentence.lemmas]
-        right = [found == lemma or lemma == EMPTY for found, lemma in zip(predicted["lemma"], gold, strict=True)]
+        right = [
+            predicted_lemma == lemma or lemma == EMPTY for predicted_lemma, lemma in zip(predicted["lemma"], gold, strict=True)
+        ]
         return {"lemma": 100 * float(np.mean(right))}
 
     def shapes(self, spec: ClassifierSpec) -> Shapes:
         assert spec.encoder is not None, "an encoder predicts lemmas"
         assert spec.encoder.lemmas is not None, "it scores rules"
-        tags = {column: known.counts for column, known in self.tags.items()}
+        tags = {column: values.counts for column, values in self.tags.items()}
         return spec.encoder.lemmas.shapes(tags, self.lemmas.rules.counts)
 
     def labels(self) -> dict[str, Labels]:
-        found: dict[str, Labels] = {"bias": self.lemmas.rules.symbols, **labels_of_values("outputs", self.lemmas.rules)}
-        for column, known in self.tags.items():
-            found |= labels_of_values(f"inputs.{column}", known)
-        return found
+        labels: dict[str, Labels] = {"bias": self.lemmas.rules.symbols, **labels_of_values("outputs", self.lemmas.rules)}
+        for column, values in self.tags.items():
+            labels |= labels_of_values(f"inputs.{column}", values)
+        return labels
 
     def described(self) -> dict[str, Any]:
         return {self.name: self.lemmas.described()}
 
     @classmethod
     def read(cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]) -> LemmaTask | None:
-        found = contents.vocabularies
-        if cls.name not in found or contents.without_lemmas:
+        content = contents.vocabularies
+        if cls.name not in content or contents.without_lemmas:
             return None
         tags = _tags(tasks)
-        lemmas = Lemmas.read(found[cls.name], tags)
+        lemmas = Lemmas.read(content[cls.name], tags)
         if contents.spec is None or contents.spec.encoder is None or contents.spec.encoder.lemmas is None:
             raise OptimalStepError("there are rules for lemmas, but there is nothing to score them")
         return cls(lemmas, tags)
 
 
-def _extended(known: Lemmas | None, source: TaskSource) -> LemmaTask | None:
+def _extended(old_lemmas: Lemmas | None, source: TaskSource) -> LemmaTask | None:
     """Return the task with the known lemmas and those of the sentences; None without lemmas, or where none are wanted."""
     if LemmaTask.name not in source.wanted.task_epochs:
         return None
     tags = _tags(source.tasks)
-    found = Lemmas.of(source.tagged, list(tags), () if known is None else known.told_by_tags)
-    lemmas = known if found is None else found if known is None else known.extended(found)
+    new_lemmas = Lemmas.of(source.tagged, list(tags), () if old_lemmas is None else old_lemmas.told_by_tags)
+    lemmas = old_lemmas if new_lemmas is None else new_lemmas if old_lemmas is None else old_lemmas.extended(new_lemmas)
     return None if lemmas is None else LemmaTask(lemmas, tags)
 
 

@@ -37,14 +37,18 @@ class TagTask(Task):
         """Return the task; columns with a single value are left out."""
         wanted = [column for column in source.wanted.task_weights if column in TAGS]
         values = {column: [value for s in source.sentences for value in getattr(s, column)] for column in wanted}
-        symbols = {column: Vocabulary.of(found).symbols for column, found in values.items()}
-        columns = {column: tag_vocabulary(column, found) for column, found in symbols.items() if len(found) > 1}
+        symbols = {column: Vocabulary.of(column_values).symbols for column, column_values in values.items()}
+        columns = {
+            column: tag_vocabulary(column, column_symbols)
+            for column, column_symbols in symbols.items()
+            if len(column_symbols) > 1
+        }
         return cls(columns, TagSets.of(source.sentences, columns)) if columns else None
 
     def extended(self, source: TaskSource) -> TagTask:
         columns = {
-            column: tag_vocabulary(column, known.extended(value for s in source.tagged for value in getattr(s, column)))
-            for column, known in self.columns.items()
+            column: tag_vocabulary(column, vocabulary.extended(value for s in source.tagged for value in getattr(s, column)))
+            for column, vocabulary in self.columns.items()
         }
         if self.sets is None or not self.sets.complete:
             return TagTask(columns)
@@ -67,30 +71,32 @@ class TagTask(Task):
 
     def shapes(self, spec: ClassifierSpec) -> Shapes:
         assert spec.encoder is not None, "an encoder predicts tags"
-        return _known(spec).shapes(spec.encoder.size, {column: known.counts for column, known in self.columns.items()})
+        return _known(spec).shapes(
+            spec.encoder.size, {column: vocabulary.counts for column, vocabulary in self.columns.items()}
+        )
 
     def labels(self) -> dict[str, Labels]:
-        found: dict[str, Labels] = {f"biases.{column}": known.symbols for column, known in self.columns.items()}
-        for column, known in self.columns.items():
-            found |= labels_of_values(f"outputs.{column}", known) | labels_of_values(f"inputs.{column}", known)
-        return found
+        labels: dict[str, Labels] = {f"biases.{column}": vocabulary.symbols for column, vocabulary in self.columns.items()}
+        for column, vocabulary in self.columns.items():
+            labels |= labels_of_values(f"outputs.{column}", vocabulary) | labels_of_values(f"inputs.{column}", vocabulary)
+        return labels
 
     @property
     def symbols(self) -> dict[str, list[str]]:
-        return {f"tags of {column}": known.symbols for column, known in self.columns.items()}
+        return {f"tags of {column}": vocabulary.symbols for column, vocabulary in self.columns.items()}
 
     def described(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"tags": {column: known.symbols for column, known in self.columns.items()}}
-        return found if self.sets is None else found | {"tag_sets": self.sets.described()}
+        content: dict[str, Any] = {"tags": {column: vocabulary.symbols for column, vocabulary in self.columns.items()}}
+        return content if self.sets is None else content | {"tag_sets": self.sets.described()}
 
     @classmethod
     def read(cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]) -> TagTask | None:
-        found = contents.vocabularies.get("tags", {})
-        check_type(found, dict, "tags")
-        for column, values in found.items():
+        tags = contents.vocabularies.get("tags", {})
+        check_type(tags, dict, "tags")
+        for column, values in tags.items():
             for value in strings(values, f"tags.{column}"):
                 check_written(f"value of {column}", value)
-        columns = {column: tag_vocabulary(column, symbols) for column, symbols in found.items()}
+        columns = {column: tag_vocabulary(column, symbols) for column, symbols in tags.items()}
         if columns and (contents.spec is None or contents.spec.encoder is None or contents.spec.encoder.tagger is None):
             raise OptimalStepError("there are tags, but there is no tagger to predict them")
         named = "tag_sets" in contents.vocabularies

@@ -1,7 +1,7 @@
-"""The interface of tasks: what an encoder predicts of words, besides the parser's transitions.
+"""The interface of tasks. A task is a prediction of an encoder about words, besides the parser's transitions.
 
 A task has gold data, shapes of parameters, entries in a model's folder, and new values from further sentences. Two functions
-make what scores it: ``module_of_task`` (networks/tasks.py) in training, and ``frozen_task`` (inference/tasks.py) in parsing,
+make its scorer: ``module_of_task`` (networks/tasks.py) in training, and ``frozen_task`` (inference/tasks.py) in parsing,
 without torch. docs/adding_a_task.md shows how to add a task.
 
 Tasks differ in three ways. A task with ``columns`` chooses among values of each word, from the outputs of a ``layer``, and the
@@ -48,12 +48,12 @@ class TaskWishes(Protocol):
 
 @dataclass(frozen=True)
 class TaskSource:
-    """What tasks are made of, or extended by.
+    """The data that tasks are made of, or extended by.
 
     Attributes:
         wanted: the plan's settings of tasks.
         sentences: the training sentences that vocabularies are made of.
-        tagged: the same sentences; in columns without gold values, with what the model predicts that is trained further.
+        tagged: the same sentences; columns without gold values have the predictions of the model that is trained further.
         relations: the parser's relations.
         tasks: the tasks that come before in the list.
     """
@@ -114,16 +114,16 @@ class Task(ABC):
 
     def values(self, sentence: AttributeColumns, column: str) -> Sequence[str]:
         """Return the gold values of a column; ``_``: there is none."""
-        found: Sequence[str] = getattr(sentence, column)
-        return found
+        values: Sequence[str] = getattr(sentence, column)
+        return values
 
     def gold(self, sentences: Sequence[AttributeColumns], trees: Trees, relations: np.ndarray) -> np.ndarray:
-        """Return int32[rows, tokens], what is to be learned of sentences, a root before each.
+        """Return int32[rows, tokens], the targets of sentences, with a root before each.
 
         A column's row holds the numbers of its values, ROOT and UNKNOWN included.
 
         Args:
-            sentences: the sentences.
+            sentences: the gold sentences.
             trees: the trees that the parser learns from.
             relations: int32[tokens], the parser's relations; negative if unknown.
         """
@@ -136,7 +136,7 @@ class Task(ABC):
         return False
 
     def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return what metrics.json says of a task that is learned after the parser; the scores of columns are in GoldPart.
+        """Return the scores in metrics.json of a task that is learned after the parser; those of columns are in GoldPart.
 
         Args:
             sentences: gold sentences; ones without gold data have no scores.
@@ -157,7 +157,7 @@ class Task(ABC):
         """Return the shapes of its parameters, by their names in its module."""
 
     def labels(self) -> dict[str, Labels]:
-        """Return, by parameter with a row for each value, the values of its rows; rows are kept when values are added."""
+        """Return, by parameter with a row for each value, the values of its rows; extension by new values keeps the rows."""
         return {}
 
     @property
@@ -192,7 +192,7 @@ def numbers_of_columns(values: Mapping[str, Sequence[Sequence[str]]], known: Map
         known: by column, the known values.
     """
     rows = [
-        [*chain.from_iterable((ROOT, *known[column].encode_exactly(own)) for own in of_column)]
+        [*chain.from_iterable((ROOT, *known[column].encode_exactly(sentence_values)) for sentence_values in of_column)]
         for column, of_column in values.items()
     ]
     return np.array(rows, np.int32).reshape(len(rows), len(rows[0]) if rows else 0)

@@ -39,7 +39,7 @@ def read_abbreviations(path: Path) -> dict[str, bool]:
         content = path.read_bytes()
     except OSError as error:
         raise OptimalStepError(f"{path}: {error.strerror}; name a file with an abbreviation a line") from error
-    found = {}
+    abbreviations = {}
     for number, raw in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
         try:
             line = raw.decode("utf-8").strip()
@@ -52,11 +52,11 @@ def read_abbreviations(path: Path) -> dict[str, bool]:
                     f"{path}, line {number}: {line!r} is not an abbreviation; write one with its period on each line, "
                     "and + behind it if a name or a number follows"
                 )
-            found[short.lower()] = bool(mark)
-    return found
+            abbreviations[short.lower()] = bool(mark)
+    return abbreviations
 
 
 def language_of(files: Iterable[str | Path]) -> str | None:
     """Return the language of a treebank by the names of its files, such as en_ewt-ud-train.conllu; None if they do not say."""
-    found = {match[1] for path in files if (match := _UD_NAME.match(Path(path).name)) is not None}
-    return found.pop() if len(found) == 1 else None
+    languages = {match[1] for path in files if (match := _UD_NAME.match(Path(path).name)) is not None}
+    return languages.pop() if len(languages) == 1 else None

@@ -96,7 +96,7 @@ class ByValue:
 
     def _allocate(self, batch: int) -> None:
         self._batch = batch
-        self._found = [SlotValues.allocate(len(table.columns), batch, table.matrix) for table in self._tables]
+        self._by_slot = [SlotValues.allocate(len(table.columns), batch, table.matrix) for table in self._tables]
         self._sums = allocate_sums(batch, self._weights.shape[1])
         self._by_vectors = [allocate_sums(batch, table.matrix.shape[1]) for table in self._tables]
 
@@ -106,20 +106,20 @@ class ByValue:
         if len(features) > self._batch:
             self._allocate(len(features))
         total = self._bias.repeat(len(features), 1)
-        for (table, table_scale), found in zip(_with_scale(self._tables, scale), self._found, strict=True):
+        for (table, table_scale), by_slot in zip(_with_scale(self._tables, scale), self._by_slot, strict=True):
             table.fill(features)
-            find_values(table.matrix, features, table.columns, table_scale, found)
-            add_activations(found, table_scale, self._weights, table.first, self._sums, total.numpy())
+            find_values(table.matrix, features, table.columns, table_scale, by_slot)
+            add_activations(by_slot, table_scale, self._weights, table.first, self._sums, total.numpy())
         return total
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
         """Collect the gradients; ``kept`` is None, and total() was called for the same batch."""
-        slots = zip(_with_scale(self._tables, scale), self._found, self._by_vectors, strict=True)
-        for (table, table_scale), found, by_vectors in slots:
+        slots = zip(_with_scale(self._tables, scale), self._by_slot, self._by_vectors, strict=True)
+        for (table, table_scale), by_slot, by_vectors in slots:
             trained = table.gradient is not None
             to = table.gradient or _NOTHING
             arrays = by_total.numpy(), self._sums, self.gradient.values, trained, by_vectors, to.values, to.used
-            collect_gradients(found, table_scale, self._weights, table.first, *arrays)
+            collect_gradients(by_slot, table_scale, self._weights, table.first, *arrays)
             table.hand_on()
 
 
@@ -172,7 +172,7 @@ def allocate_sums(batch: int, width: int) -> np.ndarray:
 
 
 @kernel()
-def find_values(table, features, columns, scale, found):
+def find_values(table, features, columns, scale, by_slot):
     """Fill in the values of slots, and their vectors.
 
     Args:
@@ -180,9 +180,9 @@ def find_values(table, features, columns, scale, found):
         features: int32[batch, slots].
         columns: the slots that the table serves.
         scale: float32[batch, len(columns) or more], the factor of each slot's vector; 0 drops the slot.
-        found: SlotValues.
+        by_slot: SlotValues.
     """
-    counts, values, numbers, places, starts, vectors = found
+    counts, values, numbers, places, starts, vectors = by_slot
     start = 0
     for c in range(len(columns)):
         n = 0
@@ -207,18 +207,18 @@ def find_values(table, features, columns, scale, found):
 
 
 @kernel()
-def add_activations(found, scale, weights, first, sums, total):
+def add_activations(by_slot, scale, weights, first, sums, total):
     """Add the contributions of slots to ``total`` (float32[batch, hidden]).
 
     Args:
-        found: SlotValues, filled in.
+        by_slot: SlotValues, filled in.
         scale: see find_values().
         weights: float32[inputs, hidden], contiguous.
         first: the row where the weights of the first slot begin; each slot has as many rows as a vector is wide.
         sums: allocate_sums(); overwritten.
         total: changed in place.
     """
-    counts, _, numbers, _, starts, vectors = found
+    counts, _, numbers, _, starts, vectors = by_slot
     size, hidden = vectors.shape[1], weights.shape[1]
     for c in range(len(counts)):
         if counts[c] == 0:
@@ -234,17 +234,17 @@ def add_activations(found, scale, weights, first, sums, total):
 
 
 @kernel()
-def collect_gradients(found, scale, weights, first, by_total, sums, by_weights, trained, by_vectors, values, used):
+def collect_gradients(by_slot, scale, weights, first, by_total, sums, by_weights, trained, by_vectors, values, used):
     """Compute the gradients of weights and vectors: the reverse of add_activations.
 
     Args:
-        found, scale, weights, first, sums: see add_activations().
+        by_slot, scale, weights, first, sums: see add_activations().
         by_total: float32[batch, hidden], derivatives by the total.
         by_weights: float32[inputs, hidden], the gradient of the weights; overwritten in the rows of these slots.
         trained: whether the table has a gradient, which goes to ``values`` and ``used``; see Gradient.
         by_vectors: float32[batch and ROWS more, table's width]; overwritten.
     """
-    counts, slot_values, numbers, _, starts, vectors = found
+    counts, slot_values, numbers, _, starts, vectors = by_slot
     size, hidden = vectors.shape[1], weights.shape[1]
     used[:] = False
     for c in range(len(counts)):

@@ -135,11 +135,11 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
             if is_gold_beam:
                 for k in range(items.counts[m]):
                     _mask_losing_outputs(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
-            made = select_items(rules, side.size, merging, workspace, m)
-            if made == FULL:
+            count = select_items(rules, side.size, merging, workspace, m)
+            if count == FULL:
                 return FULL
-            items.counts[m + 1] = made
-            for k in range(made):
+            items.counts[m + 1] = count
+            for k in range(count):
                 parent = items.parents[m + 1, k]
                 output, cell = items.outputs[m + 1, k], items.cells[m, parent]
                 loss = lost_by(output, attainable[parent], sentence, gold, stacks, cell, rules)
@@ -312,7 +312,7 @@ def _item(beam, gold_beam, m, i, by_beam, by_gold):
 
 
 @kernel()
-def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, found):
+def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, changes):
     """Fill in the derivatives of the loss by the scores of the transitions that led to the items of the chosen step.
 
     Args:
@@ -321,7 +321,7 @@ def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, fo
         by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, from choose_step(); derivatives
             by later items are added to those of their parents.
         workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sum of both sizes.
-        found: the _ScoreChanges of beam_objective.py: configurations and their transitions.
+        changes: the _ScoreChanges of beam_objective.py: configurations and their transitions.
 
     Returns:
         The numbers of configurations and of transitions.
@@ -352,23 +352,23 @@ def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, fo
                 continue
             row = NO_NODE
             for r in range(first_row, n_rows):
-                if found.cells[r] == cells[i]:
+                if changes.cells[r] == cells[i]:
                     row = r
             if row == NO_NODE:
                 row = n_rows
-                found.cells[row] = cells[i]
-                found.fronts[row] = fronts[i]
+                changes.cells[row] = cells[i]
+                changes.fronts[row] = fronts[i]
                 n_rows += 1
-            found.rows[n_transitions] = row
-            found.outputs[n_transitions] = outputs[i]
-            found.slopes[n_transitions] = slopes[i]
+            changes.rows[n_transitions] = row
+            changes.outputs[n_transitions] = outputs[i]
+            changes.slopes[n_transitions] = slopes[i]
             n_transitions += 1
     return n_rows, n_transitions
 
 
 @kernel()
 def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features):
-    """Fill in ``features`` (int32[rows, slots]): what the slots read of configurations; see FeatureTable.extract.
+    """Fill in ``features`` (int32[rows, slots]): the values that the slots read of configurations; see FeatureTable.extract.
 
     Args:
         cells, fronts: int32[rows], the stacks of the configurations and the first tokens of their buffers.

@@ -100,13 +100,13 @@ class AutogradGradients:
 
 
 class CompiledGradients:
-    """Computes the gradients of a classifier; its parameters must keep their place in memory from now on.
+    """The gradients of a classifier in compiled loops; its parameters must keep their place in memory from now on.
 
     Args:
-        classifier: the classifier, on the CPU.
+        classifier: on the CPU.
 
     Attributes:
-        gradients: by name of the parameter, for parameters that training changes; what loss() computed last.
+        gradients: by name of the parameter, for parameters that training changes; loss() overwrites them.
         embedded: computes the hidden activations of embedded slots; None if there are none.
     """
 
@@ -244,7 +244,7 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
 
 @kernel(error_model="numpy")
 def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias):
-    """As loss_and_gradient(), for examples with several rows, each of which scores one block of outputs; see set_loss().
+    """Do as loss_and_gradient(), for examples with several rows, each of which scores one block of outputs; see set_loss().
 
     Args:
         scores: float32[rows, outputs].

@@ -59,7 +59,7 @@ class CompiledOptimizer:
         return named
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Put back what state() returned."""
+        """Put back the state that state() returned."""
         for key, tensor in tensors.items():
             number, _, kind = key.partition(".")
             if kind == "step":

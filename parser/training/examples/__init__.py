@@ -1,1 +1,1 @@
-"""What a pass learns from: configurations, their optimal transitions, and where they come from."""
+"""The examples of a pass: configurations, their optimal transitions, and where they come from."""

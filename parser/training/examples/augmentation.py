@@ -1,4 +1,4 @@
-"""Training sentences again as people also write them: in capitals, in lower case, with other quotes, without the final mark.
+"""Training sentences as people also write them: in capitals, in lower case, with other quotes, without the final mark.
 
 Each epoch learns from all sentences as they are, and from changed copies of some, drawn anew (spaCy's augmenters do so). Heads,
 relations and tags stay; the tagger and the characters see the changed forms. Lemmas are learned apart, from the sentences as
@@ -30,18 +30,18 @@ _CHANGES: dict[str, FormChange] = {
 def copies_of(sentences: Sequence[Sentence], shares: Mapping[str, float]) -> tuple[list[Sentence], list[Sentence]]:
     """Return copies of sentences that epochs learn from, by their shares: copies to change, and copies without final marks."""
     changed = [*sentences] if any(shares.get(name, 0.0) for name in _CHANGES) else []
-    short = [copy for one in sentences if (copy := without_final_mark(one))] if shares.get("unfinished", 0.0) else []
+    short = [copy for sentence in sentences if (copy := without_final_mark(sentence))] if shares.get("unfinished", 0.0) else []
     return changed, short
 
 
 class Augmentation:
-    """Draws the copies of an epoch by the seed and the number of the epoch alone, so that a resumed run draws the same.
+    """A drawer of the copies of an epoch, by the seed and the number of the epoch alone, so that a resumed run draws the same.
 
     Args:
         shares: by name in AUGMENTS, the share of the sentences; missing ones are 0.
         data: the sentences, copies of them all if any share of a change is not 0, and copies without final marks.
         sentences: the sentences as read, without copies.
-        vocabularies: encode them.
+        vocabularies: they encode the copies.
         seed: of the run and the pass.
     """
 
@@ -57,7 +57,7 @@ class Augmentation:
         self._vocabularies, self._seed = vocabularies, [*seed]
 
     def of(self, epoch: int) -> TrainingSentences:
-        """Return the sentences of an epoch, with its changed copies, and which of them it learns from."""
+        """Return the sentences of an epoch, with its changed copies; ``active`` marks those that it learns from."""
         generator, data, n = np.random.default_rng([*self._seed, epoch]), self._data, len(self._sentences)
         drawn, below = generator.random(len(data)), 0.0
         active = np.zeros(len(data), np.bool_)
@@ -67,7 +67,10 @@ class Augmentation:
             share = self._shares.get(name, 0.0)
             numbers = n + np.flatnonzero((below <= drawn[n : 2 * n]) & (drawn[n : 2 * n] < below + share))
             below += share
-            changed = [replace(one, forms=change(one.forms)) for one in (self._sentences[i - n] for i in numbers.tolist())]
+            changed = [
+                replace(sentence, forms=change(sentence.forms))
+                for sentence in (self._sentences[i - n] for i in numbers.tolist())
+            ]
             if changed:
                 active[numbers] = True
                 values[:, data.sentences.places(numbers)] = self._vocabularies.encode(changed).values

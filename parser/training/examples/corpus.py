@@ -67,20 +67,20 @@ def _read_parts(plan: Plan) -> _TreebankParts:
     train, dev, test = files.train.split(lattices["train"].treebank if "train" in lattices else files.train.read())
     _report("train", train)
     others = {}
-    for part, own, held_out in (("dev", files.dev, dev), ("test", files.test, test)):
-        found = held_out
-        if own is not None and part in lattices:
-            found = lattices[part].treebank
-        elif own is not None:
-            found = read_treebanks(own.paths, files.train.skip, own.names, files.train.partial, scored=True)
-        if found is not None:
-            others[part] = found
-            _report(part, found)
+    for part, part_files, held_out in (("dev", files.dev, dev), ("test", files.test, test)):
+        treebank = held_out
+        if part_files is not None and part in lattices:
+            treebank = lattices[part].treebank
+        elif part_files is not None:
+            treebank = read_treebanks(part_files.paths, files.train.skip, part_files.names, files.train.partial, scored=True)
+        if treebank is not None:
+            others[part] = treebank
+            _report(part, treebank)
     _report_known(train, others.values())
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
-    known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
-    return _TreebankParts(train, known, others, lattices)
+    known_sentences = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
+    return _TreebankParts(train, known_sentences, others, lattices)
 
 
 class Corpus:
@@ -89,7 +89,7 @@ class Corpus:
     Attributes:
         train: the training part.
         known: the training sentences that vocabularies and word vectors are made of.
-        tagged: the known sentences; where a file has no gold value of a column, with what the model of ``start`` predicts.
+        tagged: the known sentences; where a file has no gold value of a column, with predictions of the model of ``start``.
         untaught: with ``start``, by training file: the predicted columns of which it has no gold value, and teaches nothing.
         dev: the part to choose on; None if the treebank has none.
         test: the part to report on; None if the treebank has none.
@@ -128,7 +128,6 @@ class Corpus:
         """Read the parts of the treebank, and make vocabularies and word vectors of the known sentences.
 
         Args:
-            plan: the plan of the run.
             background: waits for the word vectors, if another process is already training them.
         """
         parts, network = _read_parts(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
@@ -137,9 +136,9 @@ class Corpus:
         if network is None:
             vocabularies, slots = Vocabularies(by_attribute), []
         else:
-            read = [part for kind in PARTS if (part := kind.new(network, parts.known)) is not None]
+            word_parts = [part for kind in PARTS if (part := kind.new(network, parts.known)) is not None]
             tasks = _tasks(TaskSource(network, parts.known, parts.known, relations))
-            vocabularies = Vocabularies(by_attribute, read, tasks)
+            vocabularies = Vocabularies(by_attribute, word_parts, tasks)
             slots = _slots(plan, network, vocabularies)
         if not (by_attribute if network is None else slots):
             raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
@@ -149,9 +148,7 @@ class Corpus:
     def continued(cls, plan: Plan, start: TrainedModel) -> Corpus:
         """Read the parts of the treebank for a model that is trained further; its vocabularies are extended by new values.
 
-        Args:
-            plan: the plan of the run.
-            start: the model.
+        ``start``: the model that is trained further.
         """
         assert isinstance(plan.model, NetworkPlan), "plan() has checked this"
         parts, wanted = _read_parts(plan), plan.model.vectors
@@ -173,15 +170,15 @@ class Corpus:
     def training_sentences(self, kind: TrainingTrees, shares: Mapping[str, float] = MappingProxyType({})) -> TrainingSentences:
         """Return the training part with trees of the given kind; the projective subset has fewer sentences.
 
-        Copies follow that epochs change, by their ``shares``; see augmentation.py.
+        Copies that epochs change follow, by their ``shares``; see augmentation.py.
         """
-        own = self.sentences(kind)
-        changed, short = copies_of(own, shares)
-        sentences = [*own, *changed, *short]
-        trees = self._trees(own, kind)
+        originals = self.sentences(kind)
+        changed, short = copies_of(originals, shares)
+        sentences = [*originals, *changed, *short]
+        trees = self._trees(originals, kind)
         if changed or short:
-            found, shorter = [*map(trees.__getitem__, range(len(own)))], self._trees(short, kind)
-            heads = [*found, *(found if changed else []), *map(shorter.__getitem__, range(len(short)))]
+            original_heads, shorter = [*map(trees.__getitem__, range(len(originals)))], self._trees(short, kind)
+            heads = [*original_heads, *(original_heads if changed else []), *map(shorter.__getitem__, range(len(short)))]
             trees = oracles.Trees.from_heads(heads, partial=True)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         is_word = np.ones(len(relations), np.bool_)
@@ -191,9 +188,11 @@ class Corpus:
         tasks = [task for task in self.vocabularies.tasks if task.in_passes]
         gold = {task.name: task.gold(sentences, trees, relations) for task in tasks}
         for row, column in ((gold[task.name][i], column) for task in tasks for i, column in enumerate(task.columns)):
-            silent = np.array([column in self.untaught.get(_file_of(one, self.untaught), ()) for one in sentences], np.bool_)
+            silent = np.array(
+                [column in self.untaught.get(_file_of(sentence, self.untaught), ()) for sentence in sentences], np.bool_
+            )
             row[np.repeat(silent, np.diff(trees.offsets))] = UNKNOWN
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, gold, len(sentences) - len(own))
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, gold, len(sentences) - len(originals))
 
     def _trees(self, sentences: list[Sentence], kind: TrainingTrees) -> oracles.Trees:
         """Return the trees to learn from sentences."""
@@ -209,8 +208,8 @@ class Corpus:
         """Return, by attribute, how often the known sentences have each value, int64[values]."""
         values = self.vocabularies.encode(self.known).values
         return {
-            name: np.bincount(numbers, minlength=len(known))
-            for numbers, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
+            name: np.bincount(numbers, minlength=len(vocabulary))
+            for numbers, (name, vocabulary) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
         }
 
 
@@ -255,14 +254,14 @@ def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
 
 
 def _untaught(train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]) -> dict[str, list[str]]:
-    """Return, by training file, which of the tasks' columns it has no gold value of; log them."""
+    """Return, by training file, the columns of tasks of which it has no gold value; log them."""
     taught: dict[str, set[str]] = {}
     columns = {column: task for task in tasks for column in task.columns}
     for sentence in train:
-        found = taught.setdefault(_file_of(sentence, files), set())
-        new = ((column, task) for column, task in columns.items() if column not in found)
-        found.update(column for column, task in new if has_values(task.values(sentence, column)))
-    untaught = {file: [column for column in columns if column not in found] for file, found in taught.items()}
+        taught_columns = taught.setdefault(_file_of(sentence, files), set())
+        new = ((column, task) for column, task in columns.items() if column not in taught_columns)
+        taught_columns.update(column for column, task in new if has_values(task.values(sentence, column)))
+    untaught = {file: [column for column in columns if column not in taught_columns] for file, taught_columns in taught.items()}
     for file, missing in untaught.items():
         if missing:
             named = ", ".join(column.upper() for column in missing)
@@ -272,35 +271,38 @@ def _untaught(train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]
     return untaught
 
 
-def _tagged(known: list[Sentence], untaught: Mapping[str, Sequence[str]], start: TrainedModel) -> list[Sentence]:
-    """Return the sentences; in columns without gold values, with what a model predicts."""
-    found, places = list(known), [place for place, one in enumerate(known) if untaught.get(_file_of(one, untaught))]
+def _tagged(sentences: list[Sentence], untaught: Mapping[str, Sequence[str]], start: TrainedModel) -> list[Sentence]:
+    """Return the sentences; columns without gold values have the predictions of a model."""
+    tagged, places = (
+        list(sentences),
+        [place for place, sentence in enumerate(sentences) if untaught.get(_file_of(sentence, untaught))],
+    )
     if not places:
-        return found
-    encoded = start.vocabularies.encode([known[place] for place in places])
+        return tagged
+    encoded = start.vocabularies.encode([sentences[place] for place in places])
     tags, _ = start.classifier.tokens.tags_and_rules(encoded)
     for number, place in enumerate(places):
         words = slice(encoded.offsets[number] + 1, encoded.offsets[number + 1])
-        columns = untaught[_file_of(known[place], untaught)]
+        columns = untaught[_file_of(sentences[place], untaught)]
         values: dict[str, Any] = {
-            one: [start.vocabularies.columns[one].symbols[n] for n in tags[one][words].tolist()] for one in columns
+            column: [start.vocabularies.columns[column].symbols[n] for n in tags[column][words].tolist()] for column in columns
         }
-        found[place] = replace(known[place], **values)
-    return found
+        tagged[place] = replace(sentences[place], **values)
+    return tagged
 
 
 def _extended(
-    start: TrainedModel, plan: Plan, network: NetworkPlan, known: list[Sentence], tagged: list[Sentence]
+    start: TrainedModel, plan: Plan, network: NetworkPlan, sentences: list[Sentence], tagged: list[Sentence]
 ) -> tuple[Vocabularies, Vocabulary]:
     """Return the vocabularies and relations of a model, extended by new values in some sentences; log what is new.
 
-    New values stay unknown where training changes no vectors: they would have none. ``tagged``: see Corpus.
+    New values stay unknown where training changes no vectors, since a new value would have no vector. ``tagged``: see Corpus.
     """
     before, wanted = start.vocabularies, network.vectors
     by_attribute: dict[str, Vocabulary] = {}
     for name, vocabulary in before.by_attribute.items():
         embedding = start.spec.embeddings.get(name)
-        values = chain.from_iterable(attribute_values(known, name))
+        values = chain.from_iterable(attribute_values(sentences, name))
         if name == TREEBANK:  # the first one is the default in parsing
             named = plan.files.train.names or [choose_treebank(start, plan, f"start={plan.start}")]
             by_attribute[name] = Vocabulary([*dict.fromkeys([*named, *vocabulary.symbols])])
@@ -310,10 +312,10 @@ def _extended(
         else:
             by_attribute[name] = vocabulary
     tensors = {name: tensor.numpy() for name, tensor in under(TOKENS, start.classifier.state_dict()).items()}
-    extended = [(part, part.extended(network, known, tensors)) for part in before.parts[1:]]
+    extended = [(part, part.extended(network, sentences, tensors)) for part in before.parts[1:]]
     parts = [(part, new) for part, new in extended if new is not None]
-    relations = Vocabulary(start.relations.extended(_deprels(known, plan.files.train.partial)))
-    tasks = _tasks(TaskSource(network, known, tagged, relations), before)
+    relations = Vocabulary(start.relations.extended(_deprels(sentences, plan.files.train.partial)))
+    tasks = _tasks(TaskSource(network, sentences, tagged, relations), before)
     vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tasks)
     counts = [(name, len(by_attribute[name].symbols) - len(old.symbols)) for name, old in before.by_attribute.items()]
     old_symbols = {name: symbols for task in before.tasks for name, symbols in task.symbols.items()}
@@ -329,10 +331,10 @@ def _extended(
 
 def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
     """Return the model's treebank whose name the run has, else its first one, and log it: sentences are parsed as its own."""
-    known, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
-    chosen = name if name in known else known[0]
+    treebanks, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
+    chosen = name if name in treebanks else treebanks[0]
     told = "%s knows several treebanks (%s): these sentences are read as %s; treebank.name=NAME chooses another"
-    log.info(told, named, ", ".join(known), chosen)
+    log.info(told, named, ", ".join(treebanks), chosen)
     return chosen
 
 
@@ -350,10 +352,10 @@ def _tasks(source: TaskSource, before: Vocabularies | None = None) -> list[Task]
     """
     tasks: list[Task] = []
     for kind in TASKS if source.wanted.spec.encoder is not None else ():
-        known = None if before is None else before.task(kind)
+        old_task = None if before is None else before.task(kind)
         source = replace(source, tasks=tasks)
-        if known is not None:
-            task = known.extended(source)
+        if old_task is not None:
+            task = old_task.extended(source)
         else:
             task = kind.new(source) if before is None or not kind.in_passes else None
         if task is not None:
@@ -385,7 +387,7 @@ def _lattices(plan: Plan) -> dict[str, LatticePart]:
 
 
 def _report(part: str, treebank: Treebank) -> None:
-    """Log what was read, and probable mistakes in it."""
+    """Log the size of a part, and probable mistakes in it."""
     log.info("%-5s %s", part, treebank)
     if treebank.faults:
         log.warning("%s left out:\n%s", counted(treebank.n_left_out, "sentence"), listed(treebank.faults))
@@ -397,9 +399,9 @@ def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
     """Warn of parts that mostly repeat the training part: scores on them say nothing of new sentences."""
     forms = {tuple(sentence.forms) for sentence in train}
     for part in others:
-        known = sum(tuple(sentence.forms) in forms for sentence in part)
-        if 2 * known > len(part):
-            share = f"{known:,} of {counted(len(part), 'sentence')}"
+        repeated = sum(tuple(sentence.forms) in forms for sentence in part)
+        if 2 * repeated > len(part):
+            share = f"{repeated:,} of {counted(len(part), 'sentence')}"
             log.warning("%s: %s are also in the training part; scores on them say nothing of new ones", part.path, share)
 
 
@@ -425,8 +427,8 @@ def _gold_part(
     _report_unknown(part, treebank, vocabularies, relations, partial)
     gold = GoldPart.of(treebank.sentences, vocabularies, relations)
     if not gold.labelled.any():
-        found = "HEAD but no DEPREL: LAS is" if treebank.n_known_heads else "no HEAD: UAS and LAS are"
-        log.warning("%s: the %s part has %s not measured; annotate some of its words", treebank.path, part, found)
+        lacking = "HEAD but no DEPREL: LAS is" if treebank.n_known_heads else "no HEAD: UAS and LAS are"
+        log.warning("%s: the %s part has %s not measured; annotate some of its words", treebank.path, part, lacking)
     return gold
 
 
@@ -434,16 +436,16 @@ def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, backgro
     log.info("%s word vectors", "training" if wanted.file is None else f"{wanted.file}: reading")
     if wanted.file is not None:
         forms = set(chain.from_iterable(values))
-        read = WordVectors.read(Path(wanted.file), wanted.limit, forms if wanted.restrict else None)
-        if not any(form in read.vocabulary for form in forms):
+        vectors = WordVectors.read(Path(wanted.file), wanted.limit, forms if wanted.restrict else None)
+        if not any(form in vectors.vocabulary for form in forms):
             fix = "is it for this language, and in the same Unicode normalization?"
             log.warning("%s: it has no vector for any form of the training part; %s", wanted.file, fix)
-        return read
+        return vectors
     return WordVectors.train(values, wanted.training, seed) if background is None else background()
 
 
 def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
-    """Log what training never saw of a part; words with an unknown relation are always wrong."""
+    """Log the values of a part that training never saw; words with an unknown relation are always wrong."""
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
     shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
     log.info("%-5s unknown to training: %s", part, shares)

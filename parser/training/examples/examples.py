@@ -60,7 +60,7 @@ class TrainingSentences:
 
 @dataclass(frozen=True)
 class Examples:
-    """What the classifier learns from. An example is a configuration with one feature row; with ``starts``, several rows.
+    """Examples for the classifier. An example is a configuration with one feature row; with ``starts``, several rows.
 
     Attributes:
         features: int32[feature rows, slots].
@@ -225,8 +225,6 @@ def gold_examples(
         data: sentences with the trees that the oracle is bound to.
         oracle: a static one for trees that have a gold computation; or one that is exact for any tree, whose computations
             lose the fewest gold arcs.
-        system: the transition system.
-        table: the features.
         on_step: called for each step.
     """
     gathered = GatheredExamples()
@@ -266,8 +264,12 @@ def target_columns(
     ``whole``: bool[m], whether all heads are known. Elsewhere (NO_NODE) all right outputs are targets: many transitions are
     optimal only because heads are unknown, so only their summed probability is taught.
     """
-    own = with_best_labels(system, outputs, transitions, scores)
-    columns = eager_columns(system, own) if target is Target.fixed_order else best_correct_columns(own, transitions, scores)
+    best_outputs = with_best_labels(system, outputs, transitions, scores)
+    columns = (
+        eager_columns(system, best_outputs)
+        if target is Target.fixed_order
+        else best_correct_columns(best_outputs, transitions, scores)
+    )
     return np.where(whole, columns, NO_NODE)
 
 
@@ -282,9 +284,7 @@ def new_examples(
     """Return an example for each of m configurations.
 
     Args:
-        system: the transition system.
         features: int32[feature rows, slots].
-        transitions: the transitions.
         outputs: int32[m, width], the right output of each optimal transition, NO_NODE elsewhere.
         columns: int[m], the transition that is the target; None: all optimal ones are. NO_NODE: all optimal ones are in this
             configuration; it is skipped if every transition is correct.

@@ -83,9 +83,7 @@ def explore(
     Args:
         data: sentences with the trees that the oracle is bound to.
         oracle: says which transitions are optimal.
-        system: the transition system.
-        table: the features.
-        scorer: the classifier.
+        scorer: scores transitions, as the classifier does.
         target: which of several optimal outputs becomes the target of an example.
         policy: which transitions are taken.
         probability: the probability of the predicted transition, where the policy mixes predicted and optimal ones.
@@ -101,8 +99,8 @@ def explore(
         if isinstance(scorer, ContextualScorer):
             scorer.begin(batch.numbers)
         for rows in batch:
-            found = batch.score(oracle, rows)
-            optimal, edges = optimal_transitions(found), found // oracle.gold_weight
+            oracle_scores = batch.score(oracle, rows)
+            optimal, edges = optimal_transitions(oracle_scores), oracle_scores // oracle.gold_weight
             transitions = system.transitions(batch.now, rows)
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
             scores = scorer(features)

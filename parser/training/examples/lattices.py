@@ -42,7 +42,7 @@ class LatticePart:
     """The lattices of a part, with their trees.
 
     Attributes:
-        name: the name of the file of lattices.
+        name: of the file of lattices.
         lattices: all lattices.
         paths: the gold paths; in the training part some sentences may be skipped.
         text: the gold trees as CoNLL-U.
@@ -61,14 +61,14 @@ class LatticePart:
             ConlluError: a file cannot be read, or tokens differ.
         """
         pairs = list(joined(read_lattices(lattices, max_arcs), read_trees(trees)))
-        own, gold_trees = [lattice for lattice, _ in pairs], [tree for _, tree in pairs]
-        paths, found = gold_paths(own, gold_trees, gold)
-        log.info("%-5s %s: %s", part, lattices, found)
+        with_trees, gold_trees = [lattice for lattice, _ in pairs], [tree for _, tree in pairs]
+        paths, summary = gold_paths(with_trees, gold_trees, gold)
+        log.info("%-5s %s: %s", part, lattices, summary)
         if len(paths) < len(pairs):
             left_out = counted(len(pairs) - len(paths), "sentence")
             log.info("%-5s %s: %s left out, which have no gold path", part, lattices, left_out)
         lines = (line if line.endswith("\n") else line + "\n" for tree in gold_trees for line in [*tree.lines, "\n"])
-        return cls(lattices, own, paths, "".join(lines))
+        return cls(lattices, with_trees, paths, "".join(lines))
 
     @property
     def treebank(self) -> Treebank:
@@ -80,10 +80,10 @@ class LatticePart:
         return _evaluated(self.text, self.name)
 
     def scores(self, model: ParserModel, beam: Beam, *, single_root: bool = True) -> dict[str, float]:
-        """Return how well the model parses the lattices: F1 over aligned words, in percent."""
+        """Return the scores of the model's parses of the lattices: F1 over aligned words, in percent."""
         texts = parsed_texts(lattice_parser(model, beam), model, self.lattices, single_root=single_root)
-        found = evaluate_texts(self._gold, _evaluated("".join(text for text, _ in texts), f"{self.name}, parsed"))
-        return {key: found[key].f1 for key in _COMPARED}
+        scores = evaluate_texts(self._gold, _evaluated("".join(text for text, _ in texts), f"{self.name}, parsed"))
+        return {key: scores[key].f1 for key in _COMPARED}
 
 
 def within_lookahead(slots: Sequence[Slot], lookahead: int) -> list[Slot]:
@@ -96,13 +96,11 @@ def _evaluated(text: str, name: str) -> EvaluatedText:
 
 
 class Choices:
-    """Collects the choices of gold paths.
+    """The choices of gold paths, which are collected step by step.
 
     Args:
-        paths: the gold paths.
-        sentences: their words, encoded, in the same order.
+        sentences: the words of the paths, encoded, in the same order.
         vocabularies: the vocabularies that encoded the words.
-        system: the transition system.
         table: the features; they read at most ``lookahead`` words of the buffer.
         lookahead: how many arcs are chosen ahead.
     """
@@ -192,5 +190,5 @@ class Choices:
 
 
 def _ahead(position: str) -> int:
-    """Return which element of the buffer a position is; -1 for other positions."""
+    """Return the number of the buffer's element that a position names; -1 for other positions."""
     return int(position[1:]) if position[0] == "b" and position[1:].isdigit() else -1

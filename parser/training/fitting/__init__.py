@@ -1,1 +1,1 @@
-"""How a classifier is fitted to examples, sentences and beams."""
+"""The fitting of a classifier to examples, sentences and beams."""

@@ -113,12 +113,11 @@ class _ScoreChanges(NamedTuple):
 
 
 class GoldBeamSearch(BeamParser):
-    """Searches training sentences with a classifier's current weights; create a new one when the weights have changed.
+    """A search of training sentences with a classifier's current weights; create a new one when the weights have changed.
 
     Args:
         weights, system, table: see BeamParser; the system is arc-standard.
         training: how to search.
-        trees: the gold trees.
     """
 
     def __init__(
@@ -152,12 +151,19 @@ class GoldBeamSearch(BeamParser):
             lost[s] = self._search_sentence(number, start, length, words, layers, workspace)
             chosen, losses[s], n_rows, n_transitions = workspace.learn(2 * length, self._training)
             steps[s] = chosen / max(1, 2 * length)
-            found = workspace.found
+            changes = workspace.changes
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
-            at = found.cells[:n_rows], found.fronts[:n_rows], workspace.stacks, start, length, values
+            at = changes.cells[:n_rows], changes.fronts[:n_rows], workspace.stacks, start, length, values
             read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
-            own = np.full(n_rows, s, np.int64)
-            parts.append((features, own, found.rows[:n_transitions] + rows, *(a[:n_transitions].copy() for a in found[3:])))
+            sentence_numbers = np.full(n_rows, s, np.int64)
+            parts.append(
+                (
+                    features,
+                    sentence_numbers,
+                    changes.rows[:n_transitions] + rows,
+                    *(a[:n_transitions].copy() for a in changes[3:]),
+                )
+            )
             rows += n_rows
         features, row_sentences, transition_rows, outputs, slopes = (np.concatenate(some) for some in zip(*parts, strict=True))
         return SearchResults(
@@ -195,7 +201,7 @@ class _Workspace:
         self.search_arguments = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
         most = 2 * tokens * sum(sizes)
         cells, fronts, rows, outputs = np.empty((4, most), np.int32)
-        self.found = _ScoreChanges(cells, fronts, rows, outputs, np.empty(most, np.float64))
+        self.changes = _ScoreChanges(cells, fronts, rows, outputs, np.empty(most, np.float64))
         tops, nodes = np.empty(table.stack_elements, np.int32), np.empty((2, len(table.programs)), np.int32)
         self.reading = tops, self.scratch.ahead, nodes
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
@@ -206,8 +212,8 @@ class _Workspace:
         """Return the step that is learned from, its loss, and the numbers of configurations and transitions found."""
         beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
         chosen, loss = choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
-        found = collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, self._step, self.found)
-        return chosen, loss, *found
+        counts = collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, self._step, self.changes)
+        return chosen, loss, *counts
 
 
 def _merges(training: BeamTraining) -> bool:
@@ -294,18 +300,18 @@ class BeamObjective:
         """Draw batches of sentences; with an encoder, a batch has sentences of about the same length."""
         n, size = len(self._lengths), self._batch_size
         if isinstance(self._reader, BatchEncoder):
-            found = batches_of_like_lengths(self._lengths, self._reader.sizes(np.ones(n, np.int64)), size, generator)
+            batches = batches_of_like_lengths(self._lengths, self._reader.sizes(np.ones(n, np.int64)), size, generator)
         else:
-            found = [numbers.numpy() for numbers in torch.randperm(n, generator=generator).split(size)]
+            batches = [numbers.numpy() for numbers in torch.randperm(n, generator=generator).split(size)]
         self._sums[:] = 0
-        return len(found), found
+        return len(batches), batches
 
     def backward(self, batch: np.ndarray) -> BatchLoss:
         """Search the sentences, and compute the gradients of the loss over their items."""
-        found = self.search(batch)
-        searched, task_loss = found.searched, found.task_loss
+        results = self.search(batch)
+        searched, task_loss = results.searched, results.task_loss
         if has_gradient := len(searched.rows) > 0 or task_loss is not None:
-            surrogate = self.surrogate(found)
+            surrogate = self.surrogate(results)
             self._classifier.zero_grad()
             (surrogate if task_loss is None else surrogate + task_loss).backward()
         updated = len(np.unique(searched.sentences))
@@ -344,9 +350,9 @@ class BeamObjective:
         searched = search.search(sentences, numbers, None if kept is None else kept.numpy())
         return SearchedBatch(vectors, searched, kept, scale, task_loss)
 
-    def surrogate(self, found: SearchedBatch) -> Tensor:
+    def surrogate(self, batch: SearchedBatch) -> Tensor:
         """Return a sum of scores whose gradient is that of the loss of the sentences that search() has searched."""
-        classifier, searched, vectors = self._classifier, found.searched, found.vectors
+        classifier, searched, vectors = self._classifier, batch.searched, batch.vectors
         device = classifier.output.weight.device
         features = torch.from_numpy(searched.features).to(device, torch.int64)
         if not classifier.tokens.contextual:  # compute hidden activations only for values that occur
@@ -355,11 +361,11 @@ class BeamObjective:
                 used, features[:, columns] = features[:, columns].unique(return_inverse=True)
                 vectors[name] = vectors[name][used]
         hidden = classifier.activation.apply(classifier.hidden_by_value(features, vectors))
-        if found.kept is not None:
-            hidden = hidden * found.kept[torch.from_numpy(searched.sentences)].to(device)
+        if batch.kept is not None:
+            hidden = hidden * batch.kept[torch.from_numpy(searched.sentences)].to(device)
         scores = classifier.output(hidden)
         chosen = scores[torch.from_numpy(searched.rows).to(device), torch.from_numpy(searched.outputs).to(device)]
-        return (chosen * torch.from_numpy(searched.slopes).to(device)).sum() / found.scale
+        return (chosen * torch.from_numpy(searched.slopes).to(device)).sum() / batch.scale
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

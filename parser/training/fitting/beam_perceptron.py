@@ -78,13 +78,12 @@ class SentenceUpdate(NamedTuple):
 
 @dataclass(frozen=True)
 class BeamPerceptron:
-    """Learns from whole computations.
+    """A perceptron that learns from whole computations.
 
     Attributes:
         perceptron: changed in place; a sentence counts as one step of its average.
         system, templates: from its model. All computations of a sentence must have the same number of transitions.
-        data: the sentences.
-        oracle: an oracle bound to their trees, and exact for them.
+        oracle: bound to the trees of ``data``, and exact for them.
         training: how to search, and which step to learn from.
 
     Raises:
@@ -139,11 +138,11 @@ class BeamPerceptron:
         scores = self.perceptron.scores(keys)
         losses = self._losses(s, now, transitions)
         allowed, scored = self._gold_transitions(s, transitions, losses, scores) if only_gold else (transitions, scores)
-        made = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
-        lost, histories = np.empty(len(made.parents), np.int64), []
-        for i, (parent, column) in enumerate(zip(made.parents.tolist(), made.columns.tolist(), strict=True)):
+        advanced = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
+        lost, histories = np.empty(len(advanced.parents), np.int64), []
+        for i, (parent, column) in enumerate(zip(advanced.parents.tolist(), advanced.columns.tolist(), strict=True)):
             child = int(transitions.children[parent, column])
-            relation = 0 if child == NO_NODE else int(made.items.now.relations[i, child])
+            relation = 0 if child == NO_NODE else int(advanced.items.now.relations[i, child])
             wrong = self._is_wrong(s, int(transitions.heads[parent, column]), child, relation)
             lost[i] = side.lost[parent] + losses[parent, column] + wrong
             output = int(system.block_starts[transitions.blocks[parent, column]]) + relation
@@ -151,15 +150,15 @@ class BeamPerceptron:
             histories.append((*side.histories[parent], taken))
         if only_gold and lost.any():  # the beam had room for more than the gold transitions
             kept = np.flatnonzero(lost == 0)
-            return BeamSide(made.items.take(kept), lost[kept], [histories[i] for i in kept])
-        return BeamSide(made.items, lost, histories)
+            return BeamSide(advanced.items.take(kept), lost[kept], [histories[i] for i in kept])
+        return BeamSide(advanced.items, lost, histories)
 
     def _losses(self, s: int, now: Configurations, transitions: Transitions) -> np.ndarray:
         """Return int64[items, width]: how many gold edges a transition makes unattainable."""
         numbers = np.full(len(transitions.rows), s, np.int32)
-        found = self.oracle.score_batch(query(numbers, now))
-        edges = found.astype(np.int64) // self.oracle.gold_weight
-        applicable = (transitions.rows != NO_NODE) & (found != NOT_APPLICABLE)
+        oracle_scores = self.oracle.score_batch(query(numbers, now))
+        edges = oracle_scores.astype(np.int64) // self.oracle.gold_weight
+        applicable = (transitions.rows != NO_NODE) & (oracle_scores != NOT_APPLICABLE)
         highest = np.where(applicable, edges, -1).max(axis=1, keepdims=True)
         return np.where(applicable, highest - edges, 0)
 
@@ -189,7 +188,7 @@ class BeamPerceptron:
         best = int(beam.items.totals.argmax())
         gold = [(float(gold_beam.items.totals[0]), gold_beam.histories[0])]
         gold += [(float(beam.items.totals[i]), beam.histories[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
-        total, history = max(gold, key=lambda one: one[0])
+        total, history = max(gold, key=lambda item: item[0])
         return Violation(float(beam.items.totals[best]) - total, beam.histories[best], history)
 
     def _update(self, violation: Violation) -> int:
@@ -201,7 +200,9 @@ class BeamPerceptron:
         wrong, gold = violation.beam_history[apart:], violation.gold_history[apart:]
         for transitions, delta in ((gold, 1), (wrong, -1)):
             self.perceptron.change(
-                np.stack([one.keys for one in transitions]), np.array([one.output for one in transitions]), delta
+                np.stack([transition.keys for transition in transitions]),
+                np.array([transition.output for transition in transitions]),
+                delta,
             )
         return len(wrong) + len(gold)
 

@@ -54,8 +54,7 @@ class ExampleObjective:
     """The Objective of examples, each with its correct outputs.
 
     Args:
-        classifier: the classifier to train.
-        gradients: computes its gradients.
+        gradients: computes the classifier's gradients.
         batch_size: how many examples a batch has.
         word_dropout: replaces values of features by UNKNOWN; None: no dropout.
 
@@ -109,7 +108,6 @@ class SentenceObjective:
     The loss is the mean over examples; the losses of the encoder's further tasks are added.
 
     Args:
-        classifier: the classifier to train.
         encoder: encodes batches of the examples' sentences.
         batch_size: a batch holds whole sentences with about this many examples.
 
@@ -143,10 +141,10 @@ class SentenceObjective:
         firsts = np.searchsorted(self.examples.sentences[by_sentence], np.arange(len(self._offsets)))
         sizes = self._encoder.sizes(np.diff(firsts))
         batches = batches_of_like_lengths(np.diff(self._offsets), sizes, self._batch_size, generator)
-        found = [
+        sentence_batches = [
             SentenceBatch(some, np.concatenate([by_sentence[firsts[s] : firsts[s + 1]] for s in some])) for some in batches
         ]
-        return len(found), found
+        return len(sentence_batches), sentence_batches
 
     def backward(self, batch: SentenceBatch) -> BatchLoss:
         """Compute the mean loss of the examples and of the further tasks, and its gradients, by autograd."""
@@ -169,7 +167,7 @@ class SentenceObjective:
         features = examples.features.copy()
         shifts = np.zeros(len(self._offsets) - 1, np.int32)
         shifts[batch.sentences] = np.cumsum(lengths) - lengths - self._offsets[batch.sentences]
-        read = features[:, self._columns]
-        moved = read + shifts[examples.row_sentences][:, None]
-        features[:, self._columns] = np.where(read < N_RESERVED, read, moved)
+        token_numbers = features[:, self._columns]
+        moved = token_numbers + shifts[examples.row_sentences][:, None]
+        features[:, self._columns] = np.where(token_numbers < N_RESERVED, token_numbers, moved)
         return features

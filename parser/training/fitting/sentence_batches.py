@@ -38,7 +38,7 @@ def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
 
 
 class WordDropout:
-    """Drops values of a batch of examples or of tokens.
+    """A dropout of values of a batch of examples or of tokens.
 
     Args:
         rates: by column, float32[values], from unknown_rates(); empty for columns without dropout.
@@ -54,9 +54,9 @@ class WordDropout:
 
     def __call__(self, values: Tensor) -> Tensor:
         """Return int32[batch, columns]: the values, some replaced by UNKNOWN; drawn from torch's global generator."""
-        read = values[:, self.columns]
-        rates = self._rates[read + self._starts]
-        dropped = torch.where(torch.rand_like(rates) < rates, UNKNOWN, read)
+        numbers = values[:, self.columns]
+        rates = self._rates[numbers + self._starts]
+        dropped = torch.where(torch.rand_like(rates) < rates, UNKNOWN, numbers)
         return values.index_copy(1, self.columns, dropped)
 
 
@@ -78,11 +78,9 @@ class EncodedBatch:
 
 
 class BatchReader:
-    """Reads the values of training sentences, with word dropout.
+    """A reader of the values of training sentences, with word dropout.
 
-    Args:
-        sentences: the sentences.
-        word_dropout: drops values of their attributes, on the CPU; None: no dropout.
+    ``word_dropout`` drops values of their attributes, on the CPU; None: no dropout.
     """
 
     def __init__(self, sentences: Sentences, word_dropout: WordDropout | None) -> None:
@@ -109,10 +107,10 @@ class BatchReader:
 
 
 class BatchEncoder:
-    """Encodes training sentences with the current weights.
+    """An encoder of training sentences with the current weights.
 
     Args:
-        classifier: the classifier, whose token representation is an encoder.
+        classifier: its token representation is an encoder.
         data: the sentences, with the gold data of the encoder's tasks that are to be learned.
         word_dropout: drops values of the sentences' attributes; None: no dropout.
         task_weights: by what tasks learn, the weight of its loss relative to the parser's; each loss is a mean over words.

@@ -58,7 +58,7 @@ SomeBatch = TypeVar("SomeBatch")
 
 
 class Objective(Protocol[SomeBatch]):
-    """What a classifier is trained for."""
+    """The objective that a classifier is trained for."""
 
     @property
     def uniform_loss(self) -> float:
@@ -97,7 +97,7 @@ class EpochLoss:
 
 
 class Trainer:
-    """Trains a classifier, in place, over the epochs of a pass.
+    """A trainer of a classifier, in place, over the epochs of a pass.
 
     Args:
         objective: draws batches and computes gradients.
@@ -166,7 +166,6 @@ class TorchOptimizer:
     """One of torch's optimizers, for the trained parameters of a module and the gradients that autograd computed.
 
     Args:
-        module: the module.
         plan: the optimizer and its settings.
         max_grad_norm: gradient clipping: longer gradients are scaled down to this norm; None: no clipping. Gradients of a
             pretrained encoder are clipped separately.

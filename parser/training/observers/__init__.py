@@ -137,31 +137,31 @@ class Observer:
     """The base class of observers: its hooks do nothing."""
 
     def on_start(self, start: RunStart) -> None:
-        """The run begins, or is resumed."""
+        """Act when the run begins, or is resumed."""
 
     def on_pass_start(self, start: PassStart) -> None:
-        """A pass begins, or is resumed."""
+        """Act when a pass begins, or is resumed."""
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
-        """The examples of the next epochs have been made."""
+        """Act when the examples of the next epochs have been made."""
 
     def on_search(self, search: SearchEnd) -> None:
-        """An epoch of global training has searched all sentences."""
+        """Act when an epoch of global training has searched all sentences."""
 
     def on_update(self, update: Update) -> None:
-        """The weights have been updated; called for every batch, so be quick."""
+        """Act when the weights have been updated; called for every batch, so be quick."""
 
     def on_epoch(self, epoch: EpochEnd) -> None:
-        """An epoch is over."""
+        """Act when an epoch is over."""
 
     def on_pass(self, end: PassEnd) -> None:
-        """A pass is over."""
+        """Act when a pass is over."""
 
     def on_end(self, metrics: dict[str, Any]) -> None:
-        """The run is over; ``metrics`` is the content of metrics.json."""
+        """Act when the run is over; ``metrics``: the content of metrics.json."""
 
     def close(self) -> None:
-        """Called last, also after an error."""
+        """Clean up; called last, also after an error."""
 
 
 class Observers(Observer):

@@ -1,4 +1,4 @@
-"""What a run shows: a progress bar in a terminal, a line of log per epoch, the final table."""
+"""The output of a run: a progress bar in a terminal, a line of log per epoch, the final table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEARLY = 0.99
 
 
 class ProgressBar(Observer):
-    """Draws a bar for the whole run on standard error, if that is a terminal, with the time when the run will end.
+    """A bar for the whole run on standard error, if that is a terminal, with the time when the run will end.
 
     It moves with every update, so that it predicts the end already in a long first epoch.
     """
@@ -75,7 +75,7 @@ class ProgressBar(Observer):
 
 
 class EpochLog(Observer):
-    """Logs a line for each epoch, and after the first epoch of each pass the time when all passes will be over.
+    """A log of each epoch in a line, and after the first epoch of each pass of the time when all passes will be over.
 
     Args:
         clock: returns the time.
@@ -99,8 +99,8 @@ class EpochLog(Observer):
         if epoch.dev is not None:
             trees = "".join(f" {key.upper()} {epoch.dev[key]:.2f}" for key in ("uas", "las") if key in epoch.dev)
             predicted = () if self._model is None else self._model.vocabularies.tags
-            found = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev, predicted)
-            dev = f", dev{found}" if found else ""
+            scores = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev, predicted)
+            dev = f", dev{scores}" if scores else ""
         log.info(
             "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words per second",
             epoch.pass_name.replace("_", " "),

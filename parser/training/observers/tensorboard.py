@@ -68,7 +68,7 @@ def _writing(hook: Callable[..., None]) -> Callable[..., None]:
 
 
 class TensorBoard(Observer):
-    """Writes the events to the run's folder. A step is an epoch; epochs are counted through all passes.
+    """A writer of the events to the run's folder. A step is an epoch; epochs are counted through all passes.
 
     The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
     exploration/* (see ExplorationReport), search/* (see SearchReport), and pass, the number of the pass from 1.
@@ -144,7 +144,9 @@ class TensorBoard(Observer):
     def on_end(self, writer: SummaryWriter, metrics: dict[str, Any]) -> None:
         """Record final metrics, and the compared settings as hyperparameters."""
         parts = {part: metrics[part] or {} for part in ("dev", "test")}
-        final = {f"final/{part}_{key}": own[key] for key in ("las", "uas") for part, own in parts.items() if key in own}
+        final = {
+            f"final/{part}_{key}": scores[key] for key in ("las", "uas") for part, scores in parts.items() if key in scores
+        }
         # Of two experiments in a run, TensorBoard takes the first; that of add_hparams() does not say which settings differ.
         experiment = _experiment(self._compared, final, self._swept)
         writer.file_writer.add_summary(experiment)  # type: ignore[attr-defined]  # torch declares that there is none
@@ -166,9 +168,15 @@ class TensorBoard(Observer):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
             deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
             heads = parses.heads[words].tolist()
-            known = [head != UNKNOWN_HEAD for head in sentence.heads]  # for unknown heads, the parser's is drawn
-            gold_heads = [head if one else own for one, head, own in zip(known, sentence.heads, heads, strict=True)]
-            gold_deprels = [deprel if one else own for one, deprel, own in zip(known, sentence.deprels, deprels, strict=True)]
+            is_known = [head != UNKNOWN_HEAD for head in sentence.heads]  # for unknown heads, the parser's is drawn
+            gold_heads = [
+                head if has_gold else predicted
+                for has_gold, head, predicted in zip(is_known, sentence.heads, heads, strict=True)
+            ]
+            gold_deprels = [
+                deprel if has_gold else predicted
+                for has_gold, deprel, predicted in zip(is_known, sentence.deprels, deprels, strict=True)
+            ]
             tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, gold_heads, gold_deprels)
             writer.add_text(f"dev/sentence_{number + 1}", _preformatted(as_text(tree)), self._step)
 
@@ -219,12 +227,12 @@ def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[st
     correct = gold.correct(parses)[1].astype(bool)[gold.labelled]
     by_relation = _shares(deprels, correct)
     common = dict(sorted(by_relation.items(), key=lambda item: -item[1][1])[:_MOST])
-    found = [relations[number] for number in gold.word_arcs(parses)[1][gold.labelled].tolist()]
+    predicted = [relations[number] for number in gold.word_arcs(parses)[1][gold.labelled].tolist()]
     by_distance = _shares(list(compress(_distances(gold), counted)), correct)
     return {
         "dev/las_by_distance": _bars(by_distance, "words from the head (0: the root)"),
         "dev/las_by_relation": _bars(common, "gold relation"),
-        "dev/confusion": _confusion(Counter(zip(deprels, found, strict=True)), list(map(str, common))),
+        "dev/confusion": _confusion(Counter(zip(deprels, predicted, strict=True)), list(map(str, common))),
     }
 
 

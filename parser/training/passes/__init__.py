@@ -1,6 +1,6 @@
-"""The interface of passes over the training sentences, and what all passes of a run share.
+"""The interface of passes over the training sentences, and the context that all passes of a run share.
 
-A run begins a pass, or restores what an interrupted process left of it. Then it fits epoch after epoch, measures dev after
+A run begins a pass, or restores the state that an interrupted process saved. Then it fits epoch after epoch, measures dev after
 each, and saves the state. classifier_passes.py has the passes of a classifier (gold computations, exploration, whole
 computations), online.py the passes of a linear model.
 """
@@ -28,7 +28,7 @@ Saved = dict[str, dict[str, Tensor]]
 
 
 class Stopwatch:
-    """Adds up wall-clock seconds by stage, in a dictionary that checkpoints keep.
+    """Wall-clock seconds added up by stage, in a dictionary that checkpoints keep.
 
     Attributes:
         seconds: by stage, so far.
@@ -50,11 +50,10 @@ class Stopwatch:
 
 @dataclass(frozen=True)
 class RunContext:
-    """What the passes of a run share.
+    """The context that the passes of a run share.
 
     Attributes:
         corpus: the training data.
-        system: the transition system.
         observers: told of what happens.
         stopwatch: counts the time of stages.
         seed: the seed of the run.
@@ -74,7 +73,6 @@ class TrainingPass(ABC, Generic[PlanT]):
     """A pass over the training sentences. Its model is changed in place.
 
     Args:
-        plan: the plan of the pass.
         context: shared by all passes of the run.
 
     Attributes:
@@ -93,7 +91,7 @@ class TrainingPass(ABC, Generic[PlanT]):
 
     @property
     def expected_examples(self) -> int:
-        """About how many examples an epoch has: two for each word."""
+        """The approximate number of examples in an epoch: two for each word."""
         return 2 * self._context.corpus.train.n_words
 
     @property
@@ -115,7 +113,7 @@ class TrainingPass(ABC, Generic[PlanT]):
 
     @abstractmethod
     def state(self) -> Saved:
-        """Return what is needed to resume after the last epoch."""
+        """Return the state that is needed to resume after the last epoch."""
 
     @abstractmethod
     def weights(self) -> dict[str, Tensor]:

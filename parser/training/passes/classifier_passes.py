@@ -44,11 +44,10 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class TrainedClassifier:
-    """The classifier that the passes train, and what they share.
+    """The classifier that the passes train, and the data that they share.
 
     Attributes:
-        model: the model of the classifier.
-        plan: the plan of its training.
+        plan: of the network.
         corpus: the training data.
         order: draws the order of batches in all passes.
         fresh_model: makes a model with newly initialized weights.
@@ -89,9 +88,14 @@ class TrainedClassifier:
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd."""
-        own = (part.tuning(self.plan) for part in self.model.vocabularies.parts)
+        tunings = (part.tuning(self.plan) for part in self.model.vocabularies.parts)
         tuning = next(
-            (Tuning(f"{TOKENS}{one.prefix}", one.learning_rate / plan.learning_rate, one.warmup) for one in own if one), None
+            (
+                Tuning(f"{TOKENS}{part_tuning.prefix}", part_tuning.learning_rate / plan.learning_rate, part_tuning.warmup)
+                for part_tuning in tunings
+                if part_tuning
+            ),
+            None,
         )
         return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
 
@@ -100,7 +104,7 @@ class TrainedClassifier:
         return trained_weights(self.model.classifier)
 
     def put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Put back what weights() returned."""
+        """Put back the weights that weights() returned."""
         restore_weights(self.model.classifier, weights)
 
     def begin_anew(self) -> None:
@@ -115,7 +119,7 @@ class TrainedClassifier:
         return {"weights": self.weights(), "generators": generators}
 
     def restore(self, saved: Saved) -> None:
-        """Put back what state() returned."""
+        """Put back the state that state() returned."""
         self.put_weights(saved["weights"])
         self.order.set_state(saved["generators"]["order"])
         torch.set_rng_state(saved["generators"]["global"])
@@ -126,10 +130,7 @@ class TrainedClassifier:
 class ClassifierPass(TrainingPass[PlanT]):
     """A pass that trains a classifier by the gradients of an Objective.
 
-    Args:
-        plan: the plan of the pass.
-        classifier: the classifier to train.
-        context: shared by all passes of the run.
+    ``context`` is shared by all passes of the run.
     """
 
     _trainer: Trainer
@@ -153,7 +154,7 @@ class ClassifierPass(TrainingPass[PlanT]):
 
     @cached_property
     def _augmentation(self) -> Augmentation | None:
-        """Changes the sentences in each epoch; None: they stay."""
+        """The changes of the sentences in each epoch; None: they stay."""
         if not (shares := self._classifier.shares):
             return None
         corpus = self._context.corpus
@@ -287,7 +288,6 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
 
     Args:
         plan, classifier, context: see ClassifierPass.
-        oracle: the oracle.
         gold: the first pass, if its examples are learned as well; else None.
     """
 
@@ -334,7 +334,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         return super().fit_epoch(epoch)
 
     def state(self) -> Saved:
-        """Return what is needed to resume: examples are made again with the weights that explored last."""
+        """Return the state that is needed to resume: examples are made again with the weights that explored last."""
         return super().state() | {"explored_with": self._explored_with}
 
     def _is_due(self, epoch: int) -> bool:
@@ -351,7 +351,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
 
     def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
         how, model, data = self._plan.settings, self.model, self._data_of(epoch)
-        if how.explore_every != 1:  # later epochs, with other sentences, learn from these examples, too
+        if how.explore_every != 1:  # later epochs, with other sentences, also learn from these examples
             data = replace(data, active=None)
         log.info("%s: exploring with the current parser, and scoring with the oracle", self.name.replace("_", " "))
         generator = np.random.default_rng([self._context.seed, epoch])

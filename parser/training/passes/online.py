@@ -33,10 +33,10 @@ from parser.transitions.decisions import query
 
 @dataclass
 class TrainedLinearModel:
-    """The linear model that the passes train, and what they share.
+    """The linear model that the passes train, and the data that they share.
 
     Attributes:
-        model: the model; it parses with the average of the perceptron's weights so far.
+        model: it parses with the average of the perceptron's weights so far.
         perceptron: the weights and their sums.
         trees: the kind of trees that it learns from.
         oracle_plan: an oracle that is exact for these trees.
@@ -64,10 +64,7 @@ class TrainedLinearModel:
 class LinearPass(TrainingPass[PlanT]):
     """A pass that trains a linear model.
 
-    Args:
-        plan: the plan of the pass.
-        trained: the model to train.
-        context: shared by all passes of the run.
+    ``context`` is shared by all passes of the run.
     """
 
     def __init__(self, plan: PlanT, trained: TrainedLinearModel, context: RunContext) -> None:
@@ -99,7 +96,7 @@ class LinearPass(TrainingPass[PlanT]):
 
 
 class OnlinePass(LinearPass[OnlinePlan]):
-    """Learns at every step of computations; see LinearPass."""
+    """A pass that learns at every step of computations; see LinearPass."""
 
     def begin(self) -> None:
         """Do nothing: the perceptron is new."""
@@ -120,7 +117,7 @@ class OnlinePass(LinearPass[OnlinePlan]):
 
 
 class StructuredPass(LinearPass[StructuredPlan]):
-    """Learns from whole computations, which compete in a beam; averages only its own weights. See LinearPass."""
+    """A pass that learns from whole computations, which compete in a beam. It averages only its own weights. See LinearPass."""
 
     def begin(self) -> None:
         self._trained.model.beam = self._plan.search  # observers draw trees that are parsed with it
@@ -159,7 +156,7 @@ def iterate(
 
     Args:
         perceptron: changed in place.
-        model: the model, for its transition system.
+        model: it gives the transition system.
         data: the sentences, with the trees that the oracle is bound to.
         oracle: says which transitions are optimal.
         generator: draws the order of the sentences, and whether exploration follows a prediction.

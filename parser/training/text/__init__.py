@@ -1,4 +1,4 @@
-"""How what splits text is learned from a treebank: the tokenizer, and the segmenter if it finds sentences better."""
+"""Training of the tokenizer on a treebank, and of the segmenter if it finds sentences better."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_splitting(
         train: files of CoNLL-U to learn from.
         dev: CoNLL-U to choose on; None: nothing is chosen, and without ``bilstm`` no segmenter is trained.
         folder: of the model.
-        seed: of what is learned.
+        seed: of the training.
         segmenter: ``auto`` keeps the segmenter if its sentences of dev are better than the tokenizer's.
         language: its code, by which a list of abbreviations is known; None: none is used.
 

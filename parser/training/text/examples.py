@@ -1,7 +1,7 @@
-"""What the decisions of the tokenizer are learned from: what training says of each form, and an example for each decision.
+"""The data that the tokenizer's decisions are learned from: statistics of each form, and an example for each decision.
 
-What training says of a form (how often it is a token, or ends a sentence) would be known better of the forms that are learned
-from than of the forms of a new text. So each token reads what the other folds of the training part say.
+Statistics of a form in training (how often it is a token, or ends a sentence) would be better for the forms that are learned
+from than for the forms of a new text. So each token reads the statistics of the other folds of the training part.
 """
 
 from __future__ import annotations
@@ -59,14 +59,15 @@ _MUCH = 50_000
 def form_tables(
     text: TextCharacters, tokens: np.ndarray, ends: np.ndarray, folds: np.ndarray, abbreviations: Mapping[str, bool]
 ) -> tuple[np.ndarray, list[str]]:
-    """Return what training says of forms, and the abbreviations that are used.
+    """Return the statistics of forms in training, and the abbreviations that are used.
 
     Args:
         text, tokens, ends, folds: the plain text.
         abbreviations: with their period; whether a name or a number follows. Common words, such as *in.*, are not used.
 
     Returns:
-        uint32[folds + 1, 2^k], see packed_forms(): what the other folds say, and at last what all say; and the abbreviations.
+        uint32[folds + 1, 2^k], see packed_forms(): by fold the statistics of the other folds, and at last those of all folds;
+        and the abbreviations.
     """
     rows = token_rows(text, tokens, np.zeros(2, np.uint32), POWERS)[:, _columns(text, tokens)]
     forms, inverse = np.unique(rows[FORM], return_inverse=True)
@@ -74,8 +75,8 @@ def form_tables(
     capital = rows[KFIRST] == UPPER
     conditions = (np.ones(len(ends), bool), ends, begins, capital & ~begins, ~begins)
     counts = np.zeros((len(conditions), FOLDS, len(forms)), np.int64)
-    for own, condition in zip(counts, conditions, strict=True):
-        np.add.at(own, (folds[condition], inverse[condition]), 1)
+    for condition_counts, condition in zip(counts, conditions, strict=True):
+        np.add.at(condition_counts, (folds[condition], inverse[condition]), 1)
     total = counts.sum(1)
     seen = frozenset(forms.tolist())
     alone = np.bincount(inverse[rows[GAP] > 1], minlength=len(forms))
@@ -89,12 +90,15 @@ def form_tables(
         hash_of(short): (BEFORE_NAME if before else OWN_ABBREVIATION if is_new(short) else ABBREVIATION) << LISTED
         for short, before in used.items()
     }
-    own = np.array([listed.get(form, 0) for form in forms.tolist()], np.uint16)
+    abbreviation_kinds = np.array([listed.get(form, 0) for form in forms.tolist()], np.uint16)
     new = [form for form in listed if form not in seen]
     all_forms = np.concatenate([forms, np.array(new, np.uint64)])
     of_new = np.array([listed[form] for form in new], np.uint16)
     said = [*(total - counts[:, fold] for fold in range(FOLDS)), total]
-    tables = [packed_forms(all_forms, np.concatenate([_form_values(*one) | own, of_new])) for one in said]
+    tables = [
+        packed_forms(all_forms, np.concatenate([_form_values(*fold_counts) | abbreviation_kinds, of_new]))
+        for fold_counts in said
+    ]
     return np.array(tables), sorted(used)
 
 
@@ -102,10 +106,12 @@ def _form_values(
     seen: np.ndarray, ends: np.ndarray, begins: np.ndarray, capitals: np.ndarray, within: np.ndarray
 ) -> np.ndarray:
     """Return uint16[forms], the counts of each form as classes; see decisions.py."""
-    known = np.digitize(seen, (1, 2, 4))
+    seen_class = np.digitize(seen, (1, 2, 4))
     capital = np.where(within == 0, 2, np.digitize(capitals / np.maximum(within, 1), (0.1, 0.9)))
     capital = np.where((within > 0) & (capital == 2), 3, capital)
-    return (known << KNOWN | _odds(ends, seen) << ENDS | _odds(begins, seen) << BEGINS | capital << CAPITALS).astype(np.uint16)
+    return (seen_class << KNOWN | _odds(ends, seen) << ENDS | _odds(begins, seen) << BEGINS | capital << CAPITALS).astype(
+        np.uint16
+    )
 
 
 def _odds(count: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -135,14 +141,14 @@ class PreparedText:
         characters = characters_of(text.text)
         return cls(characters, text.tokens(characters), np.array(text.ends, bool), np.array(text.folds, np.int64))
 
-    def token_f1(self, found: np.ndarray) -> float:
-        """Return F1 in percent of the tokens found, int32[2, tokens]."""
-        return f1_of(set(zip(*self.tokens.tolist(), strict=True)), set(zip(*found.tolist(), strict=True)))
+    def token_f1(self, tokens: np.ndarray) -> float:
+        """Return F1 in percent of predicted tokens, int32[2, tokens]."""
+        return f1_of(set(zip(*self.tokens.tolist(), strict=True)), set(zip(*tokens.tolist(), strict=True)))
 
     def sentence_f1(self, ends: np.ndarray) -> float:
         """Return F1 in percent of the sentences that end where ``ends``, bool[tokens], says."""
-        gold, found = (set(pairwise([0, *np.flatnonzero(one).tolist()])) for one in (self.ends, ends))
-        return f1_of(gold, found)
+        gold, predicted = (set(pairwise([0, *np.flatnonzero(sentence_ends).tolist()])) for sentence_ends in (self.ends, ends))
+        return f1_of(gold, predicted)
 
 
 def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool]:

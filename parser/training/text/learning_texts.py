@@ -60,7 +60,7 @@ class LearningText:
         return np.searchsorted(characters.starts, places).astype(np.int32)
 
     def split(self) -> list[SplitSentence]:
-        """Return its sentences."""
+        """Return the sentences of the text."""
         characters = characters_of(self.text)
         tokens = self.tokens(characters)
         forms, lines = [self.text[start:stop] for start, stop in self.places], line_ends(characters, tokens).tolist()
@@ -69,7 +69,7 @@ class LearningText:
 
 
 class _Writer:
-    """Writes a text token by token."""
+    """A writer of a text, token by token."""
 
     def __init__(self) -> None:
         self.made = LearningText()
@@ -115,8 +115,7 @@ def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) 
     """Return the text of paragraphs as people write: groups of sentences in lines, without marks, in other letters and quotes.
 
     Args:
-        paragraphs: the sentences.
-        seed: of what is changed.
+        seed: of the changes.
         attach: take away the blanks before most marks, for a treebank whose marks all have one.
     """
     random, writer = np.random.default_rng(seed), _Writer()
@@ -152,7 +151,7 @@ def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) 
 
 @dataclass
 class _Disturbance:
-    """How a group of sentences is written.
+    """The way in which a group of sentences is written.
 
     Attributes:
         mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have no final mark; paragraphs: a
@@ -214,7 +213,7 @@ def paragraphs_of(text: str, sentences: Sequence[SplitSentence]) -> list[Paragra
 
 
 def has_spaced_marks(paragraphs: Iterable[Paragraph]) -> bool:
-    """Return whether a treebank has blanks before its marks, as no text that people write."""
+    """Return whether a treebank has blanks before its marks, unlike text that people write."""
     before = [
         first.space_after
         for sentence in chain.from_iterable(paragraphs)
@@ -224,14 +223,17 @@ def has_spaced_marks(paragraphs: Iterable[Paragraph]) -> bool:
     return bool(before) and float(np.mean(before)) > _SPACED_MARKS
 
 
-def f1(text: LearningText, found: Sequence[SplitSentence]) -> tuple[float, float]:
+def f1(text: LearningText, predicted: Sequence[SplitSentence]) -> tuple[float, float]:
     """Return F1 of tokens and of sentences in percent."""
-    gold_tokens, tokens = set(text.places), {place for sentence in found for place in sentence.places}
+    gold_tokens, tokens = set(text.places), {place for sentence in predicted for place in sentence.places}
     stops = [place[1] for place, ends in zip(text.places, text.ends, strict=True) if ends]
-    gold_sentences, sentences = set(pairwise([0, *stops])), set(pairwise([0, *(one.places[-1][1] for one in found)]))
+    gold_sentences, sentences = (
+        set(pairwise([0, *stops])),
+        set(pairwise([0, *(sentence.places[-1][1] for sentence in predicted)])),
+    )
     return f1_of(gold_tokens, tokens), f1_of(gold_sentences, sentences)
 
 
-def f1_of(gold: set[tuple[int, int]], found: set[tuple[int, int]]) -> float:
-    """Return F1 in percent."""
-    return 200 * len(gold & found) / (len(gold) + len(found)) if gold or found else 100.0
+def f1_of(gold: set[tuple[int, int]], predicted: set[tuple[int, int]]) -> float:
+    """Return F1 in percent of predicted places."""
+    return 200 * len(gold & predicted) / (len(gold) + len(predicted)) if gold or predicted else 100.0

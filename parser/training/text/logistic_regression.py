@@ -62,7 +62,7 @@ def _epoch(atoms, gold, weights, templates, order, keys, values, rate, drop, see
         order: int64[examples].
         keys, values: the table of features: uint64[2^k], and float32[2^k, 2], the weight and the sum of squared gradients.
         rate, drop: the learning rate, and the share of features left out.
-        seed: of what is left out.
+        seed: of the features left out.
         used: int64[templates], workspace.
     """
     state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)

@@ -1,4 +1,4 @@
-"""Trains a segmenter (segmenter.py) on a treebank, and compares its sentences with those of the tokenizer on dev.
+"""Training of a segmenter (text/segmenter.py) on a treebank, and comparison with the tokenizer's sentences on dev.
 
 The sentences of a treebank follow one another as in their text, or in random order if the treebank was shuffled. The network
 learns from windows that begin anywhere, of the text as it is and as people write (learning_texts.py), which teaches it what the
@@ -79,8 +79,7 @@ def train_segmenter(
 
     Args:
         train: the paragraphs to learn from.
-        dev: those to choose the threshold on; the tokenizer splits their text. None: it is 0.5.
-        tokenizer: the tokenizer.
+        dev: paragraphs to choose the threshold on; the tokenizer splits their text. None: it is 0.5.
         seed: of its weights and batches, and of the disturbed texts.
         how: the sizes and the schedule.
 
@@ -92,11 +91,11 @@ def train_segmenter(
     segmenter = fitted([plain_text(train), disturbed_text(train, seed, attach=attach)], seed, how)
     if not dev:
         return segmenter, {}
-    gold, found = [], []
+    gold, split = [], []
     for text in (plain_text(dev), disturbed_text(dev, seed + 1, attach=attach)):
         gold.append(paragraphs_of(text.text, text.split()))
-        found.append(paragraphs_of(text.text, tokenizer.split(text.text)))
-    tokens = [[list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in found]
+        split.append(paragraphs_of(text.text, tokenizer.split(text.text)))
+    tokens = [[list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in split]
     probabilities = [*map(segmenter.probabilities, tokens)]
 
     def score(divided: Iterable[Sequence[Paragraph]]) -> float:
@@ -104,11 +103,11 @@ def train_segmenter(
 
     def divided(threshold: float) -> Iterator[list[Paragraph]]:
         for paragraphs, likely in zip(tokens, probabilities, strict=True):
-            yield [sentences(own, ends > threshold) for own, ends in zip(paragraphs, likely, strict=True)]
+            yield [sentences(paragraph, ends > threshold) for paragraph, ends in zip(paragraphs, likely, strict=True)]
 
     by_threshold = {threshold: score(divided(threshold)) for threshold in _THRESHOLDS}
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
-    return segmenter, {"tokenizer": score(found), "segmenter": by_threshold[segmenter.threshold]}
+    return segmenter, {"tokenizer": score(split), "segmenter": by_threshold[segmenter.threshold]}
 
 
 def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = SegmenterTraining()) -> Segmenter:
@@ -152,9 +151,9 @@ def ends_of(paragraph: Paragraph) -> np.ndarray:
     return ends
 
 
-def sentence_f1(gold: Sequence[Paragraph], found: Sequence[Paragraph]) -> float:
+def sentence_f1(gold: Sequence[Paragraph], predicted: Sequence[Paragraph]) -> float:
     """Return F1 of sentences in percent; sentences are stretches of non-space characters, as in the CoNLL 2018 shared task."""
-    there, ours = _stretches(gold), _stretches(found)
+    there, ours = _stretches(gold), _stretches(predicted)
     return 200 * len(there & ours) / (len(there) + len(ours)) if there or ours else 100.0
 
 
@@ -167,7 +166,7 @@ def _stretches(paragraphs: Sequence[Paragraph]) -> set[tuple[int, int]]:
 
 
 def _windows(values: Sequence[Tensor], ends: Sequence[Tensor], window: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yields consecutive windows of each paragraph; the first window has a random length."""
+    """Yield consecutive windows of each paragraph; the first window has a random length."""
     for own_values, own_ends in zip(values, ends, strict=True):
         first = int(torch.randint(1, window + 1, ()))
         starts = [0, *range(first, len(own_ends), window), len(own_ends)]
@@ -184,13 +183,13 @@ def _batches(windows: list[tuple[Tensor, Tensor]], how: SegmenterTraining) -> It
 
 
 def _loss(network: SegmenterNetwork, values: Tensor, ends: Tensor, lengths: np.ndarray, unknown: float) -> Tensor:
-    read = values.clone()
-    read[torch.rand(len(values)) < unknown, _FORM] = UNKNOWN
-    return nn.functional.binary_cross_entropy_with_logits(network(read, lengths), ends)
+    inputs = values.clone()
+    inputs[torch.rand(len(values)) < unknown, _FORM] = UNKNOWN
+    return nn.functional.binary_cross_entropy_with_logits(network(inputs, lengths), ends)
 
 
 class SegmenterNetwork(nn.Module):
-    """Scores sentence ends from the attributes of tokens, for training.
+    """A scorer of sentence ends from the attributes of tokens, for training.
 
     Args:
         spec: its sizes.

@@ -1,4 +1,4 @@
-"""Trains the tokenizer (text/character_tokenizer.py) on the tokens of a treebank: logistic regressions over hashed features.
+"""Training of the tokenizer (text/character_tokenizer.py) on a treebank's tokens: logistic regressions over hashed features.
 
 It learns from the text of the treebank, and from a second copy as people write (learning_texts.py). How much the copy counts is
 chosen on dev, as it is and disturbed in the same ways, half each, since dev alone prefers none.
@@ -46,7 +46,7 @@ def train_tokenizer(
 
     Args:
         train: the paragraphs to learn from.
-        dev: those on which weight of the disturbed copy and the threshold of sentences are chosen; None: nothing is chosen.
+        dev: paragraphs to choose the weight of the disturbed copy and the threshold of sentences on; None: nothing is chosen.
         seed: of the copy, and of the order of the examples.
         abbreviations: with their period; whether a name or a number follows.
         how: how each decision is learned.
