@@ -167,7 +167,7 @@ def _refusal(model: ParserModel, need: Ability, wish: SearchWish) -> OptimalStep
                 f"merge={Merge.CONFIGURATION}"
             )
         case Ability.KEEPS_ARCS if not has_exact_oracle(model.system):
-            able = ", ".join(name for name in transitions.names() if has_exact_oracle(transitions.system_class(name)))
+            able = ", ".join(name for name, system in transitions.registered().items() if has_exact_oracle(system))
             return GivenArcsError(f"given arcs cannot be kept: system={system} has no exact oracle; systems with one: {able}")
         case Ability.KEEPS_ARCS if kind != _NETWORK:
             return GivenArcsError(f"given arcs cannot be kept with model={kind}; train with model=mlp or model=bilstm")

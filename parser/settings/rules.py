@@ -266,7 +266,7 @@ def _wrong_features(settings: Settings) -> Iterator[str]:
     for attribute, positions in templates.items():
         for position in positions:
             if (base := position.partition(".")[0]) in CANDIDATE_POSITIONS and base not in candidates:
-                able = [name for name in transitions.names() if base in transitions.system_class(name).candidate_positions]
+                able = [name for name, system in transitions.registered().items() if base in system.candidate_positions]
                 missing = f"{attribute} is read at {position}, a position that system={settings.system} does not have"
                 yield f"{missing}; choose another position, or system={' or '.join(able)}"
 

@@ -14,7 +14,7 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.transitions.system import Transitions, TransitionSystem
 
-__all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "register", "system_class"]
+__all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "register", "registered", "system_class"]
 
 # A module is imported only when its system is requested: loading the kernels of all systems would take time.
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
@@ -43,6 +43,11 @@ def register(system: type[TransitionSystem]) -> None:
 def names() -> list[str]:
     """Return the names of all transition systems."""
     return list(_SYSTEMS)
+
+
+def registered() -> dict[str, type[TransitionSystem]]:
+    """Return all transition systems by name; their modules are imported."""
+    return {name: system_class(name) for name in _SYSTEMS}
 
 
 def system_class(name: str) -> type[TransitionSystem]:

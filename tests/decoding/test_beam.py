@@ -22,6 +22,7 @@ from tests.jit import COMPILED
 from tests.random_models import STATIC_SLOTS, random_static_model
 from tests.searches import beam_parser_of, parser_of, parser_with_beam
 from tests.toy import assert_same_trees, drawn_sentences, flat_sentences
+from tests.transition_systems import systems
 
 TABLE = ["s0:form", "s1:form", "b0:form", "s0.l1:deprel"]
 
@@ -109,11 +110,11 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
             np.testing.assert_array_equal(best.heads[start + 1 : start + 1 + len(trees[0].heads)], trees[0].heads)
 
 
-@pytest.mark.parametrize("system", ["arc_eager", "arc_hybrid", "covington", "swap", "lr_spine", "pointer"])
+@pytest.mark.parametrize("system", systems("arc_standard", "attardi"))  # which the tests above try
 def test_other_systems_have_a_beam(sentences, system):
     model = random_static_model(sentences, {"form": 5})
     candidates = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
-    slots = candidates if system in ("lr_spine", "pointer") else model.slots
+    slots = candidates if {"c1", "c2", "q1"} <= {*transitions.system_class(system).candidate_positions} else model.slots
     model = TrainedModel.new(model.vocabularies, model.relations, slots, model.spec, system)
     encoded = model.vocabularies.encode(sentences[:8])
     greedy = parser_of(model).parse(encoded)

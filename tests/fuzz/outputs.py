@@ -16,11 +16,11 @@ from parser.transitions.features import at_candidates, slots_of
 from tests.forgery import small_model
 from tests.searches import beam_parser_of, parser_of
 from tests.toy import sentence
+from tests.transition_systems import variant_name, variants
 
 # Transition systems, and encoders over arc-standard.
-SYSTEMS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "covington", "pointer")
-ARC_EAGER = {"arc_eager": {}, "arc_eager nonmonotonic": {"nonmonotonic": 1}}
-MODELS = (*SYSTEMS, *ARC_EAGER, "contextual", "text")
+VARIANTS = {variant_name(variant): variant for variant in variants()}
+MODELS = (*VARIANTS, "contextual", "text")
 _OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
 _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]
 
@@ -86,7 +86,7 @@ def hostile_model(name: str) -> TrainedModel:
     """One of MODELS, whose weights the cases change."""
     if name in _OF_FORGERY:
         return small_model(_OF_FORGERY[name])
-    like, options = small_model("static"), ARC_EAGER.get(name)
-    system = system_class(name.split()[0])
+    like, (system_name, options) = small_model("static"), VARIANTS[name]
+    system = system_class(system_name)
     slots = slots_of(at_candidates({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
-    return TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, system.name, options)
+    return TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, system_name, options)

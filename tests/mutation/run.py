@@ -35,28 +35,23 @@ _COPIED = ("oracles", "parser", "tests", "configs", "data", "experiments", "scri
 _PROCESSES = multiprocessing.get_context("forkserver")
 
 _SHARED = ["test_arc_hybrid", "test_projectivize", "test_oracles_agree", "test_ties", "test_oracles_small", "test_kernel_cache"]
-# By the beginning of a path, the tests of tests/oracles that cover it, the quickest first; the first beginning that fits.
-_OF_ORACLES = {
-    "oracles/arc_standard/": ["test_oracles_agree", "test_context_rows", "test_ties", "test_oracles_small"],
-    "oracles/arc_eager/": ["test_arc_eager"],
-    "oracles/attardi/": ["test_attardi"],
-    "oracles/lr_spine/": ["test_lr_spine"],
-    "oracles/pointer/": ["test_pointer"],
-    "oracles/swap/": ["test_swap"],
-    "oracles/arc_hybrid/": ["test_arc_hybrid"],
-    "oracles/covington/": ["test_covington"],
-    "oracles/tabular/": ["test_tabular", "test_arc_hybrid"],
-    "oracles/charts/": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree", "test_arc_eager"],
-    "oracles/projectivization/": ["test_projectivize"],
-    "oracles/": _SHARED,
+# By package, the tests of tests/oracles that cover it, the quickest first; of other packages, the test has the package's name.
+_OF_PACKAGES = {
+    "arc_standard": ["test_oracles_agree", "test_context_rows", "test_ties", "test_oracles_small"],
+    "tabular": ["test_tabular", "test_arc_hybrid"],
+    "charts": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree", "test_arc_eager"],
+    "projectivization": ["test_projectivize"],
 }
 _OF_TRANSITIONS = ["tests/transitions"]
 
 
 def tests_of(path: str) -> list[str]:
     """The tests that cover a file, which is given from the root of the repository."""
-    names = next((names for start, names in _OF_ORACLES.items() if path.startswith(start)), None)
-    return _OF_TRANSITIONS if names is None else [f"tests/oracles/{name}.py" for name in [*names, "test_refusals"]]
+    top, *packages, _ = path.split("/")
+    if top != "oracles":
+        return _OF_TRANSITIONS
+    names = _OF_PACKAGES.get(packages[0], [f"test_{packages[0]}"]) if packages else _SHARED
+    return [f"tests/oracles/{name}.py" for name in [*names, "test_refusals"]]
 
 
 def sample(root: Path, n: int, seed: int) -> list[tuple[str, Mutant]]:

@@ -32,6 +32,7 @@ from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
 from tests.serving.browser import browser, in_browser
 from tests.toy import sentence, write_conllu
+from tests.transition_systems import systems
 
 RELATIONS = ["det", "nsubj", "obj", "punct", "root"]
 
@@ -141,10 +142,7 @@ def test_without_a_gold_tree_there_is_nothing_to_lose(model):
     assert "gold" not in as_text(found, toy.forms)
 
 
-SYSTEMS = ["arc_eager", "attardi", "covington", "lr_spine", "pointer", "swap", "arc_hybrid", "arc_standard"]
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", systems())
 def test_every_system_can_be_traced_and_an_arc_is_named_for_the_side_of_its_child_as_textbooks_do(system):
     made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
     for heads in ([3, 4, 0, 3], [2, 0, 2, 3]):

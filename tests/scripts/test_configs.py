@@ -10,13 +10,13 @@ from omegaconf import OmegaConf
 
 import oracles
 import parser.commands.train  # noqa: F401 - it registers hydra's resolver run_name
-from parser import transitions
 from parser.commands import train
 from parser.commands.settings_help import CHOICES, SECTIONS, schema_keys, settings_help
 from parser.settings.paths import for_hydra
 from parser.settings.plan import plan
 from parser.training.sweeps import JobFolders
 from tests.toy import CONFIGS, composed, forget_what_is_stored, settings
+from tests.transition_systems import systems
 
 TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))
 RECIPES = sorted(path.stem for path in (CONFIGS / "recipe").glob("*.yaml"))
@@ -46,7 +46,7 @@ def test_every_transition_system_composes_with_every_recipe(system, recipe):
 
 def test_the_treebanks_of_the_contract_and_all_transition_systems_have_files():
     assert {"sample", "hu", "el", "cu", "got", "da", "eu", "de"} <= set(TREEBANKS)
-    assert set(SYSTEMS) == {name for name in transitions.names() if not name.startswith("toy_")}  # another test's
+    assert set(SYSTEMS) == {*systems()}
 
 
 @pytest.mark.parametrize(

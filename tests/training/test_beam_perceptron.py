@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import oracles
+from parser import transitions
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import NO_NODE
 from parser.linear.model import LinearModel
@@ -24,13 +25,11 @@ from parser.transitions.configurations import Configurations
 from tests.gold_data import RELATIONS, encoded
 from tests.random_trees import random_tree
 from tests.toy import sentence
+from tests.transition_systems import variants
 
-SYSTEMS = [
-    ("arc_standard", {}, "context_rows"),
-    ("attardi", {"degree": 2}, "attardi_search"),
-    ("lr_spine", {}, "lr_spine_chart"),
-    ("pointer", {}, "pointer_cycles"),
-]
+# Computations of swap differ in length; Covington's system makes no tree with several roots, which the toys have.
+_VARIANTS = variants("swap", "covington")
+SYSTEMS = [(name, options, transitions.system_class(name).oracles[0]) for name, options in _VARIANTS]
 EVERYTHING = 1024  # items, for sentences of up to 2 tokens; of 3 tokens, more come about at the last step alone
 
 

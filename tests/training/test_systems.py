@@ -21,10 +21,11 @@ from parser.training.run import train
 from tests.serving.documents import document, job, parsed
 from tests.toy import ROOT, assert_same_trees, settings
 from tests.training.small_runs import BILSTM, SMALL, check_resumes, run
+from tests.transition_systems import systems
 from tests.transitions import toy_system
 
-SYSTEMS = ["arc_eager", "arc_eager nonmonotonic=true", "arc_hybrid", "attardi", "swap", "lr_spine"]
-SYSTEMS += ["covington", "pointer"]
+# Most other tests train arc-standard.
+SYSTEMS = [*systems("arc_standard"), "arc_eager nonmonotonic=true"]
 
 
 @pytest.fixture(scope="module", params=SYSTEMS)
@@ -73,7 +74,7 @@ def test_a_killed_run_is_resumed_to_the_same_end(trained, treebank, tmp_path):
     check_resumes(run(treebank, *overrides), tmp_path, 4, folder)
 
 
-@pytest.mark.parametrize("system", sorted({system.split()[0] for system in SYSTEMS}))
+@pytest.mark.parametrize("system", systems("arc_standard"))
 def test_it_trains_with_an_encoder(system, treebank, tmp_path):
     train(run(treebank, f"system={system}", *BILSTM, "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path)
     assert len(parse(TrainedModel.load(tmp_path), read_treebank(treebank).sentences).heads) > 0

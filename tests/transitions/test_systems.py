@@ -14,14 +14,11 @@ from parser.transitions.attardi import ArcStandard, best_output, forced_output
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import correct_outputs, log_probabilities
 from parser.transitions.system import Transitions, TransitionSystem
+from tests.transition_systems import variants
 from tests.transitions import reference_systems as reference
 from tests.transitions.reference_systems import random_steps
 
 N_RELATIONS, ROOT_RELATION = 3, 2
-SYSTEMS = [
-    ("arc_standard", {}), ("attardi", {"degree": 1}), ("attardi", {"degree": 2}), ("attardi", {"degree": 3}), ("arc_eager", {}),
-    ("arc_eager", {"nonmonotonic": 1}), ("arc_hybrid", {}), ("covington", {}), ("swap", {}), ("lr_spine", {}), ("pointer", {}),
-]  # fmt: skip
 
 
 def outputs_of(system: TransitionSystem, transitions: Transitions, columns, relations) -> np.ndarray:
@@ -48,11 +45,11 @@ def children_of(now: Configurations, row: int, head: int, side: int) -> list[int
     return found
 
 
-@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+@pytest.mark.parametrize(("name", "options"), variants())
 @given(lengths_of_sentences, st.booleans(), seeds)
 def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, lengths, single_root, seed):
     system = create(name, options)
-    degree = reference.NONMONOTONIC if "nonmonotonic" in options else options.get("degree", 1)
+    degree = reference.NONMONOTONIC if "nonmonotonic" in options else system.options.get("degree", 1)
     states = [reference.State.initial(n) for n in lengths]
     taken = 0
     for now, rows, transitions, _, columns, relations in random_steps(system, lengths, seed, single_root):
@@ -93,7 +90,7 @@ def check_tree(state: reference.State, single_root: bool) -> None:
         assert all((relation == ROOT_RELATION) == (head == 0) for head, relation in state.arcs.values())
 
 
-@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+@pytest.mark.parametrize(("name", "options"), variants())
 @given(lengths_of_sentences, st.booleans(), seeds, st.booleans())
 def test_the_best_output_and_its_probability_are_those_of_plain_enumeration(name, options, lengths, single_root, seed, ties):
     system = create(name, options)
@@ -112,7 +109,7 @@ def test_the_best_output_and_its_probability_are_those_of_plain_enumeration(name
             np.testing.assert_allclose(found[m], by_output[columns[m], relations[m]] - total, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+@pytest.mark.parametrize(("name", "options"), variants())
 @given(lengths_of_sentences, seeds)
 def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name, options, lengths, seed):
     rng, system = np.random.default_rng(seed), create(name, options)
