@@ -29,12 +29,12 @@ CHARACTERS_PER_ANSWER = 500_000
 
 # --- Frozen networks
 
-# Distinct token signatures whose vectors an encoder makes together.
-SIGNATURES_PER_ENCODING = 256
+# Distinct token types whose vectors an encoder makes together.
+TYPES_PER_ENCODING = 256
 
-# Distinct token signatures whose rows a thread precomputes together: with 256 hidden units, half a megabyte of activations.
-# With fewer, values that signatures share are computed more often.
-SIGNATURES_PER_BATCH = 512
+# Distinct token types whose rows a thread precomputes together: with 256 hidden units, half a megabyte of activations.
+# With fewer, values that types share are computed more often.
+TYPES_PER_BATCH = 512
 
 # Tokens whose pretrained vectors are in memory together: with 13 layers of 1,024 numbers, 27 MB.
 TOKENS_PER_PRETRAINED_READ = 1_000

@@ -222,7 +222,7 @@ class TaggerSpec(Spec):
 
 
 @dataclass
-class BiaffineSpec(Spec):
+class HeadSpec(Spec):
     """How heads and relations are predicted by a biaffine scorer (networks/tasks.py).
 
     Attributes:
@@ -320,7 +320,7 @@ class BiLSTMSpec(Spec):
     attribute_dropout: float = field(metadata=between(0, 1, "a share of attributes", below=True))
     characters: CharacterSpec | None = None
     tagger: TaggerSpec | None = None
-    heads: BiaffineSpec | None = None
+    heads: HeadSpec | None = None
     lemmas: LemmaSpec | None = None
 
     def __post_init__(self) -> None:

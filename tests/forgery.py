@@ -20,7 +20,7 @@ from parser.data.vocabulary import Vocabulary, tag_vocabulary, vocabulary_for
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
 from parser.model.trained_model import TrainedModel
-from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, LemmaSpec, TaggerSpec
+from parser.network_spec import BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, HeadSpec, LemmaSpec, TaggerSpec
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec
 from parser.training.text.segmenter import SegmenterNetwork
 from parser.transitions.features import slots_of
@@ -47,7 +47,7 @@ def small_model(kind: str, tag_size: int = 2) -> TrainedModel:
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
         tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
         tasks: list[Task] = [TagTask(tags), HeadTask(relations)]
-        parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), BiaffineSpec(3, 2, 0.1)
+        parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), HeadSpec(3, 2, 0.1)
         encoder = BiLSTMSpec(2, 3, 0.1, 0.1, *parts)
         if kind == "lemmas":
             known = KnownLemmas({"X": ["always", "seen"], "Y": ["B", "seen"]}, {"é": "e"})

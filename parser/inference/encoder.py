@@ -1,12 +1,12 @@
 """A frozen BiLSTM on a CPU, which computes the vectors of tokens for parsing, without torch.
 
-A token's input to the first layer depends only on its signature (precomputed_tokens.py), except parts that are read from whole
-sentences. So the product of its parts' vectors (parts.py) with the layer's weights is computed once for each signature, for all
+A token's input to the first layer depends only on its type (precomputed_tokens.py), except parts that are read from whole
+sentences. So the product of its parts' vectors (parts.py) with the layer's weights is computed once for each type, for all
 later sentences. The layers are FrozenLSTMs, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference
 implementation.
 
-The vectors of a sentence do not depend on other sentences, nor the rows of a signature on other signatures. So it does not
-matter which thread meets a signature first.
+The vectors of a sentence do not depend on other sentences, nor the rows of a type on other types. So it does not
+matter which thread meets a type first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parser.data.vocabularies import Vocabularies
 from parser.inference.arithmetic import Int8, Matrix, SinglePrecision
 from parser.inference.lstm import FrozenLSTM
 from parser.inference.parts import SentenceReading, WordReading, frozen, softmax
-from parser.inference.precomputed_tokens import SignatureRows
+from parser.inference.precomputed_tokens import TypeRows
 from parser.inference.tasks import FormScoring, FrozenTask, frozen_task
 from parser.inference.weights import SettleTags, under
 from parser.network_spec import ClassifierSpec
@@ -100,7 +100,7 @@ class FrozenEncoder:
                 inputs = layers[number].inputs[:, start : ends[number]] if frozen_form.expected else None
                 product = None if inputs is None else SinglePrecision().matrix(inputs)
                 self._tasks.setdefault(number, []).append(_TaskOfLayer(frozen_form, product))
-        self._of_signatures = SignatureRows(self._fill, self._n_rows, np.zeros((0, 8 * first.hidden), np.float32))
+        self._of_types = TypeRows(self._fill, self._n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """Return the stored vectors of all tokens; if the sentences have vectors already, return these."""
@@ -122,13 +122,13 @@ class FrozenEncoder:
     def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags; and the probabilities of
         tags, if layers read them."""
-        signatures, inputs = self._of_signatures(sentences.values[: self._n_rows])
-        tokens = np.arange(len(signatures), dtype=np.int32)
+        types, inputs = self._of_types(sentences.values[: self._n_rows])
+        tokens = np.arange(len(types), dtype=np.int32)
         for rows, reading, matrix in self._of_sentences:
             some = [sentences.span(*ends) for ends in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ)]
             brought = [matrix(reading(part.values[rows], part.offsets)) for part in some]
-            signatures, inputs = tokens, inputs[signatures] + np.concatenate([inputs[:0], *brought])
-        outputs = self._layers[0](inputs, signatures, sentences.offsets)
+            types, inputs = tokens, inputs[types] + np.concatenate([inputs[:0], *brought])
+        outputs = self._layers[0](inputs, types, sentences.offsets)
         scores: dict[str, np.ndarray] = {}
         shares: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
@@ -157,8 +157,8 @@ class FrozenEncoder:
         return scores
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Fill in the first of ``rows``, for signatures with these values."""
-        for start in range(0, values.shape[1], batch_sizes.SIGNATURES_PER_ENCODING):
-            some = values[:, start : start + batch_sizes.SIGNATURES_PER_ENCODING]
+        """Fill in the first of ``rows``, for types with these values."""
+        for start in range(0, values.shape[1], batch_sizes.TYPES_PER_ENCODING):
+            some = values[:, start : start + batch_sizes.TYPES_PER_ENCODING]
             vectors = chain.from_iterable(reading(some[part]) for part, reading in self._of_words)
             rows[start : start + some.shape[1]] = self._first(np.concatenate([*vectors], axis=1))

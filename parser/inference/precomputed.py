@@ -5,7 +5,7 @@ one-hot slot are its weights; for a slot that reads vectors, they are the vector
 values of a large vocabulary would not fit into memory. So they are computed only for the values in the given sentences, once
 per call, by one matrix product. The row of a value is the same, to the last bit, for any other values computed with it.
 
-Classifier.forward is the reference implementation. Compiled parsers add up the slots of a word only once for each signature
+Classifier.forward is the reference implementation. Compiled parsers add up the slots of a word only once for each type
 (precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/classifier.py).
 """
 

@@ -1,11 +1,11 @@
 """Precomputed hidden activations of tokens: the contribution of a token to the hidden units at each position.
 
-The *signature* of a token is the combination of the values of all its attributes; a running text has far fewer signatures than
+The *type* of a token is the combination of the values of all its attributes; a running text has far fewer types than
 words. With a static token representation, the contributions of all slots at one position (precomputed.py) are added up once for
-each signature. With a contextual representation, every token has its own signature. Activations are relative to a configuration
+each type. With a contextual representation, every token has its own type. Activations are relative to a configuration
 without any node: the bias includes the contributions of ABSENT, and a missing node or relation adds nothing.
 
-The activations of a signature do not depend on other signatures, so a parse depends only on its sentence.
+The activations of a type do not depend on other types, so a parse depends only on its sentence.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from parser.kernels import kernel
 from parser.kernels.hash_tables import VectorTable
 from parser.transitions.features import TOKEN, FeatureTable
 
-# The rows of signatures are dropped, and computed again when needed, if they would take more bytes than this.
+# The rows of types are dropped, and computed again when needed, if they would take more bytes than this.
 MAX_BYTES = 128 * 2**20
 
 
 Make = Callable[[np.ndarray, np.ndarray], None]
-"""Takes the values of signatures, int32[attributes, signatures], and fills in the first of some rows, float32[rows, width]."""
+"""Takes the values of types, int32[attributes, types], and fills in the first of some rows, float32[rows, width]."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Signatures whose rows are still to be computed.
+    """Types whose rows are still to be computed.
 
     Attributes:
-        values: int32[attributes, signatures].
-        rows: float32[>= rows of these signatures, width].
+        values: int32[attributes, types].
+        rows: float32[>= rows of these types, width].
         future: done when the rows are computed, or when that failed; then it has the error.
     """
 
@@ -53,70 +53,68 @@ class _Batch:
     future: Future[None]
 
 
-class SignatureRows:
-    """Numbers signatures, and computes their rows once for all threads, which may call it at the same time.
+class TypeRows:
+    """Numbers types, and computes their rows once for all threads, which may call it at the same time.
 
-    One thread at a time numbers signatures. Their rows, which take far longer, are computed in batches, by any thread that
-    calls meanwhile. A thread returns only when the rows of its signatures are computed, and it waits only if no batch is left
-    to begin. If a batch fails, all threads that need it get the error, and all signatures are dropped.
+    One thread at a time numbers types. Their rows, which take far longer, are computed in batches, by any thread that
+    calls meanwhile. A thread returns only when the rows of its types are computed, and it waits only if no batch is left
+    to begin. If a batch fails, all threads that need it get the error, and all types are dropped.
 
     Args:
-        make: computes the rows of signatures; the rows of a signature must not depend on other signatures.
-        n_attributes: the number of values of a signature.
-        first: float32[n, width], rows before those of signatures.
-        per_signature: the number of rows of a signature.
-        max_bytes: the rows of signatures are dropped if they would take more.
+        make: computes the rows of types; the rows of a type must not depend on other types.
+        n_attributes: the number of values of a type.
+        first: float32[n, width], rows before those of types.
+        per_type: the number of rows of a type.
+        max_bytes: the rows of types are dropped if they would take more.
     """
 
-    _signatures: VectorTable  # numbers the signatures by their values
-    # float32[rows, width]: space for all signatures until they are dropped; memory that is not used costs nothing.
+    _types: VectorTable  # numbers the types by their values
+    # float32[rows, width]: space for all types until they are dropped; memory that is not used costs nothing.
     _rows: np.ndarray
     _waiting: deque[_Batch]  # not begun by any thread
     _under_way: list[_Batch]  # not done: waiting or begun
 
-    def __init__(
-        self, make: Make, n_attributes: int, first: np.ndarray, per_signature: int = 1, max_bytes: int = MAX_BYTES
-    ) -> None:
+    def __init__(self, make: Make, n_attributes: int, first: np.ndarray, per_type: int = 1, max_bytes: int = MAX_BYTES) -> None:
         self._make = make
         self._first = first
-        self._per_signature = per_signature
+        self._per_type = per_type
         self._lock = Lock()
         self._waiting, self._under_way = deque(), []
-        self._max_signatures = max_bytes // max(1, per_signature * first.shape[1] * first.itemsize)
+        self._max_types = max_bytes // max(1, per_type * first.shape[1] * first.itemsize)
         self._forget(n_attributes, 0)
 
     def __call__(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the signatures of tokens, and the rows of all signatures.
+        """Return the types of tokens, and the rows of all types.
 
         Args:
             values: int32[attributes, tokens].
 
         Returns:
-            The signatures, int32[tokens], and the rows, float32[>= rows in use, width]: first ``first``, then the rows of the
-            signatures. The rows of these tokens' signatures are computed; others may not be yet.
+            The types, int32[tokens], and the rows, float32[>= rows in use, width]: first ``first``, then the rows of the
+            types. The rows of these tokens' types are computed; others may not be yet.
         """
         n_attributes, tokens = values.shape
         with self._lock:
-            if len(self._signatures) + tokens > self._capacity:
+            if len(self._types) + tokens > self._capacity:
                 self._forget(n_attributes, tokens)
-            before = len(self._signatures)
+            before = len(self._types)
             rows = self._rows
             try:
-                signatures = self._signatures.look_up(values)
+                types = self._types.look_up(values)
                 new = []
-                for first in range(before, len(self._signatures), batch_sizes.SIGNATURES_PER_BATCH):
-                    last = min(first + batch_sizes.SIGNATURES_PER_BATCH, len(self._signatures))
-                    vectors = np.ascontiguousarray(self._signatures.vectors[first:last].T)
-                    new.append(_Batch(vectors, rows[len(self._first) + first * self._per_signature :], Future()))
+                for first in range(before, len(self._types), batch_sizes.TYPES_PER_BATCH):
+                    last = min(first + batch_sizes.TYPES_PER_BATCH, len(self._types))
+                    vectors = np.ascontiguousarray(self._types.vectors[first:last].T)
+                    new.append(_Batch(vectors, rows[len(self._first) + first * self._per_type :], Future()))
                 self._under_way += new
                 self._waiting += new
             except BaseException:
-                self._forget(n_attributes, 0)  # new signatures may have numbers, but no rows
+                self._forget(n_attributes, 0)  # new types may have numbers, but no rows
                 raise
-            needed = [*self._under_way]  # every signature of these tokens is in one of them, or has its rows
+            needed = [*self._under_way]  # every type of these tokens is in one of them, or has its rows
         for batch in needed:
             self._compute_until(batch.future)
-        return signatures, rows
+        return types, rows
 
     def _compute_until(self, future: Future[None]) -> None:
         """Compute batches, of any thread, until ``future`` is done; raise its error if it failed."""
@@ -130,7 +128,7 @@ class SignatureRows:
             except BaseException as error:
                 with self._lock:
                     self._under_way.remove(batch)
-                    self._forget(self._signatures.vectors.shape[1], 0)  # its signatures have numbers, but no rows
+                    self._forget(self._types.vectors.shape[1], 0)  # its types have numbers, but no rows
                 batch.future.set_exception(error)
                 raise
             with self._lock:
@@ -139,35 +137,35 @@ class SignatureRows:
         future.result()
 
     def _forget(self, n_attributes: int, tokens: int) -> None:
-        """Start over, with space for the signatures of at least ``tokens`` tokens."""
+        """Start over, with space for the types of at least ``tokens`` tokens."""
         # New arrays: other threads may still be reading and filling the old ones.
-        self._capacity = max(self._max_signatures, tokens)
-        self._signatures = VectorTable(n_attributes)
-        self._rows = np.empty((len(self._first) + self._capacity * self._per_signature, self._first.shape[1]), np.float32)
+        self._capacity = max(self._max_types, tokens)
+        self._types = VectorTable(n_attributes)
+        self._rows = np.empty((len(self._first) + self._capacity * self._per_type, self._first.shape[1]), np.float32)
         self._rows[: len(self._first)] = self._first
 
 
 class PrecomputedWords(NamedTuple):
-    """The signatures of the tokens of sentences, and the hidden activations of these signatures.
+    """The types of the tokens of sentences, and the hidden activations of these types.
 
     Attributes:
-        signatures: int32[total], the signature of each token, in the layout of ``Sentences``.
-        activations: float32[>= rows in use, hidden]: first the rows of the relations, then those of signatures. The rows of
-            these signatures are computed; others may not be yet.
-        first, per_signature: see TokenActivations.
+        types: int32[total], the type of each token, in the layout of ``Sentences``.
+        activations: float32[>= rows in use, hidden]: first the rows of the relations, then those of types. The rows of
+            these types are computed; others may not be yet.
+        first, per_type: see TokenActivations.
     """
 
-    signatures: np.ndarray
+    types: np.ndarray
     activations: np.ndarray
     first: int
-    per_signature: int
+    per_type: int
 
 
 def token_activations(weights: ClassifierWeights, table: FeatureTable, n_relations: int) -> TokenActivations:
     """Return the activations of tokens for a classifier with these weights."""
     maker = SlotPrecomputation(weights, table)
     if weights.encoder is None:
-        return SignatureActivations(maker, table, n_relations)
+        return TypeActivations(maker, table, n_relations)
     token_slots = [part for part in weights.embedded if part.attribute == TOKEN]
     return ContextualActivations(maker, table, n_relations, weights.encoder, token_slots)
 
@@ -180,9 +178,9 @@ class TokenActivations(ABC):
 
     Attributes:
         bias: float32[hidden], the hidden layer of a configuration without any node.
-        first: the first row of the signatures; signature t has the rows ``first + t * per_signature + p``.
-        per_signature: the number of rows of a signature, one for each position at which a token is read.
-        places: int32[positions], the row p of a signature that the position reads; NO_NODE if it reads only the relation.
+        first: the first row of the types; type t has the rows ``first + t * per_type + p``.
+        per_type: the number of rows of a type, one for each position at which a token is read.
+        places: int32[positions], the row p of a type that the position reads; NO_NODE if it reads only the relation.
         relation_rows: int32[positions]; relation r at position a has the row ``relation_rows[a] + r``; NO_NODE if no relation
             is read there.
     """
@@ -192,11 +190,11 @@ class TokenActivations(ABC):
         nothing = maker.for_values(np.full((len(table.attributes), 1), ABSENT, np.int32))
         self.bias = nothing.bias.copy()
         with_words = np.unique(table.columns[table.columns[:, 1] != NO_NODE, 0])
-        self.per_signature = len(with_words)
+        self.per_type = len(with_words)
         self.places = np.full(len(table.programs), NO_NODE, np.int32)
-        self.places[with_words] = np.arange(self.per_signature)
+        self.places[with_words] = np.arange(self.per_type)
         self.relation_rows = np.full(len(table.programs), NO_NODE, np.int32)
-        self._absent = np.zeros((self.per_signature, len(self.bias)), np.float32)
+        self._absent = np.zeros((self.per_type, len(self.bias)), np.float32)
         relations: list[np.ndarray] = []
         for start, (position, attribute) in zip(nothing.starts, table.columns, strict=True):
             absent = nothing.rows[start + ABSENT]
@@ -211,11 +209,11 @@ class TokenActivations(ABC):
 
     @abstractmethod
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
-        """Return the signatures of the tokens, and the hidden activations of these signatures."""
+        """Return the types of the tokens, and the hidden activations of these types."""
 
 
 class ContextualActivations(TokenActivations):
-    """Activations with a contextual representation: computed for each call, with one signature for each token.
+    """Activations with a contextual representation: computed for each call, with one type for each token.
 
     Each position has one slot, which reads the token, so one product makes the rows of all tokens in their order.
 
@@ -241,38 +239,38 @@ class ContextualActivations(TokenActivations):
             by_place[self.places[table.columns[part.columns, 0]]] = part.weights
             self._matrix = encoder.arithmetic.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
             # The rows of relations take the places of some made-up tokens before the first one.
-            self._lead = -(-self.first // self.per_signature)
-            self.first = self._lead * self.per_signature
+            self._lead = -(-self.first // self.per_type)
+            self.first = self._lead * self.per_type
 
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
-        signatures = np.arange(sentences.offsets[-1], dtype=np.int32)
+        types = np.arange(sentences.offsets[-1], dtype=np.int32)
         if self._matrix is None:
-            return PrecomputedWords(signatures, self._relations, self.first, self.per_signature)
+            return PrecomputedWords(types, self._relations, self.first, self.per_type)
         vectors = self._encoder.encode(sentences)
         lead = np.zeros((self._lead, vectors.shape[1]), vectors.dtype)
         rows = self._matrix(np.concatenate([lead, vectors])).reshape(-1, len(self.bias))
         rows[: len(self._relations)] = self._relations
-        return PrecomputedWords(signatures, rows, self.first, self.per_signature)
+        return PrecomputedWords(types, rows, self.first, self.per_type)
 
 
-class SignatureActivations(TokenActivations):
-    """Activations with a static representation, computed once for each signature, for all threads.
+class TypeActivations(TokenActivations):
+    """Activations with a static representation, computed once for each type, for all threads.
 
     Args:
         maker, table, n_relations: see TokenActivations.
-        max_bytes: the activations of signatures are dropped if they would take more.
+        max_bytes: the activations of types are dropped if they would take more.
     """
 
     def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(maker, table, n_relations)
         word_slots = np.flatnonzero(table.columns[:, 1] != NO_NODE)
         places = self.places[table.columns[word_slots, 0]]
-        slots = [word_slots[places == place].tolist() for place in range(self.per_signature)]
+        slots = [word_slots[places == place].tolist() for place in range(self.per_type)]
         make = partial(add_up_slots, maker, slots, self._absent)
-        self._rows = SignatureRows(make, len(table.attributes), self._relations, self.per_signature, max_bytes)
+        self._rows = TypeRows(make, len(table.attributes), self._relations, self.per_type, max_bytes)
 
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
-        return PrecomputedWords(*self._rows(sentences.values), self.first, self.per_signature)
+        return PrecomputedWords(*self._rows(sentences.values), self.first, self.per_type)
 
 
 def add_up_slots(
@@ -284,8 +282,8 @@ def add_up_slots(
         maker: has the weights, of a static representation.
         slots: for each position, its slots, in the order of addition.
         absent: float32[positions, hidden], subtracted from the sums of each position.
-        values: int32[attributes, signatures].
-        rows: float32[>= signatures * positions, hidden], the result, with the positions of a signature one after the other.
+        values: int32[attributes, types].
+        rows: float32[>= types * positions, hidden], the result, with the positions of a type one after the other.
     """
     n, added = values.shape[1], maker.by_slot(values)
     by_place = rows[: n * len(absent)].reshape(n, *absent.shape)

@@ -1,7 +1,7 @@
 """The tasks of an encoder in parsing, without torch; networks/tasks.py has the torch modules.
 
 ``frozen_task`` has a function for each kind of task, added with ``frozen_task.register``. Heads are scored by whoever compares
-trees or points to heads (biaffine.py), so they have nothing to do here.
+trees or points to heads (heads.py), so they have nothing to do here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parser.data.tasks.tags import TagTask
 from parser.data.tasks.task import Task
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.arithmetic import Matrix, SinglePrecision
-from parser.inference.biaffine import SLOPE
+from parser.inference.heads import SLOPE
 from parser.inference.parts import Tensors, softmax, sums_of_elements
 from parser.inference.weights import under
 from parser.network_spec import ClassifierSpec

@@ -17,7 +17,7 @@ from oracles.errors import OptimalStepError
 from parser.data.sentences import Sentences
 from parser.data.tasks.task import FormScores
 from parser.inference.arithmetic import SinglePrecision
-from parser.inference.biaffine import FrozenBiaffineScorer
+from parser.inference.heads import FrozenHeadScorer
 from parser.transitions.features import TOKEN, Slot
 
 T = TypeVar("T")
@@ -162,7 +162,7 @@ class ArcScores:
         word, head: the slots that read the two ends of the arc.
     """
 
-    scorer: FrozenBiaffineScorer
+    scorer: FrozenHeadScorer
     word: int
     head: int
 

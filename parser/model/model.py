@@ -25,8 +25,8 @@ from parser import transitions
 from parser.beam_settings import Beam
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
+from parser.inference.heads import FrozenHeadScorer
 from parser.inference.layouts import TOKENS, Layout
 from parser.inference.weights import ArcScores, ClassifierWeights, no_int8, under
 from parser.model_folder import (
@@ -173,7 +173,7 @@ class FrozenModel(NetworkModel):
     tensors: dict[str, np.ndarray] = field(default_factory=dict, kw_only=True)
 
     @classmethod
-    def of(cls, model: NetworkModel, weights: ClassifierWeights, heads: FrozenBiaffineScorer | None, int8: bool) -> FrozenModel:
+    def of(cls, model: NetworkModel, weights: ClassifierWeights, heads: FrozenHeadScorer | None, int8: bool) -> FrozenModel:
         """Return a model with the weights of another one.
 
         Args:
@@ -203,9 +203,9 @@ class FrozenModel(NetworkModel):
         return self._with_arcs(self.layout.weights(self.tensors, self.int8, self.readers))
 
     @cached_property
-    def head_scorer(self) -> FrozenBiaffineScorer | None:
+    def head_scorer(self) -> FrozenHeadScorer | None:
         """A scorer of heads and relations; None if the encoder predicts none."""
-        return FrozenBiaffineScorer(under(f"{TOKENS}heads.", self.tensors)) if self.predicts_heads else None
+        return FrozenHeadScorer(under(f"{TOKENS}heads.", self.tensors)) if self.predicts_heads else None
 
     def _with_arcs(self, weights: ClassifierWeights) -> ClassifierWeights:
         """Return the weights; if the features have both ends of an arc, they also add the scores of arcs."""

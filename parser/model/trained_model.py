@@ -14,7 +14,7 @@ from parser import beam_settings, transitions
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.biaffine import FrozenBiaffineScorer
+from parser.inference.heads import FrozenHeadScorer
 from parser.inference.layouts import TOKENS
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import under
@@ -108,7 +108,7 @@ class TrainedModel(NetworkModel):
         heads = None
         if self.predicts_heads:
             state = under(f"{TOKENS}heads.", self.classifier.state_dict())
-            heads = FrozenBiaffineScorer({name: tensor.numpy(force=True) for name, tensor in state.items()})
+            heads = FrozenHeadScorer({name: tensor.numpy(force=True) for name, tensor in state.items()})
         return FrozenModel.of(self, self.classifier.weights(int8), heads, int8)
 
     def save(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ and change nothing else: learned at the same time (Straka 2018, Section 3.2), in
 *Heads* (Dozat and Manning 2017, Section 2.2). One biaffine classifier finds each word's head, another the relation, both from
 the vectors of two tokens. They need the same knowledge about words as the parser, and learn it from all pairs of words, not
 only from the configurations that the parser visits. Parsing uses them if transitions point to heads (system=pointer); they may
-also choose among the trees of a beam (inference/biaffine.py).
+also choose among the trees of a beam (inference/heads.py).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from parser.data.tasks.lemmas import LemmaTask
 from parser.data.tasks.tags import TagTask
 from parser.data.tasks.task import Task
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, Vocabulary
-from parser.inference.biaffine import SLOPE
-from parser.network_spec import BiaffineSpec, ClassifierSpec, LemmaSpec, Shapes, TaggerSpec
+from parser.inference.heads import SLOPE
+from parser.network_spec import ClassifierSpec, HeadSpec, LemmaSpec, Shapes, TaggerSpec
 from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear, to_device
 from parser.networks.representation import SetSums
 
@@ -121,7 +121,7 @@ def _(task: HeadTask, spec: ClassifierSpec) -> TaskModule:
     encoder = spec.encoder
     assert encoder is not None, "an encoder predicts heads"
     assert encoder.heads is not None, "it has a biaffine scorer"
-    return BiaffineScorer(encoder.heads, encoder.size, len(task.relations.symbols))
+    return HeadScorer(encoder.heads, encoder.size, len(task.relations.symbols))
 
 
 @module_of_task.register
@@ -232,7 +232,7 @@ class LemmaScorer(FormScorer):
         return hidden @ self.outputs().t() + self.bias
 
 
-class BiaffineScorer(TaskModule):
+class HeadScorer(TaskModule):
     """Scores of heads, and of relations to known heads.
 
     Args:
@@ -240,7 +240,7 @@ class BiaffineScorer(TaskModule):
         width: the length of the vectors of tokens.
     """
 
-    def __init__(self, spec: BiaffineSpec, width: int, n_relations: int) -> None:
+    def __init__(self, spec: HeadSpec, width: int, n_relations: int) -> None:
         super().__init__()
         self.spec, shapes = spec, spec.shapes(width, n_relations)
         self.arc_dependent, self.arc_head = linear(shapes, "arc_dependent"), linear(shapes, "arc_head")

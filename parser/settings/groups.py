@@ -25,9 +25,9 @@ from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
 from parser.model_folder import MAX_LOOKAHEAD
 from parser.network_spec import (
-    BiaffineSpec,
     BiLSTMSpec,
     CharacterSpec,
+    HeadSpec,
     LemmaSpec,
     MlpSpec,
     Range,
@@ -231,7 +231,7 @@ class TaggerSettings(TaggerSpec):
 
 
 @dataclass
-class BiaffineSettings(BiaffineSpec):
+class HeadSettings(HeadSpec):
     """The biaffine scorer, an auxiliary task. ``weight``: of its loss relative to the parser's loss."""
 
     weight: float = number(0, 1e6, "the weight of a loss", above=True)
@@ -253,7 +253,7 @@ class EncoderSettings(BiLSTMSpec):
 
     characters: CharacterSpec | None = no_group(chosen_by="recipe=text model=bilstm")
     tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
-    heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
+    heads: HeadSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     lemmas: LemmaSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     augment: dict[str, float] = number(0, 1, "a share of sentences")
     pretrained: str | None = path(_PRETRAINED)

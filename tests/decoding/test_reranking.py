@@ -12,14 +12,14 @@ from parser.beam_settings import Beam, BeamError, Merge, as_fields, searching
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.sentence_parser import Tree
-from parser.inference import biaffine as frozen_biaffine
+from parser.inference import heads as frozen_heads
 from parser.inference.encoder import FrozenEncoder
 from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
-from parser.networks.tasks import BiaffineScorer
+from parser.networks.tasks import HeadScorer
 from parser.transitions.features import TOKEN
 from tests.forgery import small_linear_model, small_model
-from tests.networks.biaffine_loops import loss_by_loops
+from tests.networks.head_loops import loss_by_loops
 from tests.random_models import with_random_weights
 from tests.random_trees import random_tree
 from tests.searches import beam_parser_of
@@ -28,12 +28,12 @@ from tests.toy import assert_same_trees, sentence
 BEAM = Beam(8, rerank=True)
 
 
-def scorer_of(model: TrainedModel) -> BiaffineScorer:
+def scorer_of(model: TrainedModel) -> HeadScorer:
     """What its encoder predicts heads with."""
     encoder = model.classifier.tokens
     assert isinstance(encoder, BiLSTM)
     scorer = encoder.tasks["heads"]
-    assert isinstance(scorer, BiaffineScorer)
+    assert isinstance(scorer, HeadScorer)
     return scorer
 
 
@@ -113,7 +113,7 @@ def test_scores_of_heads_are_summed_wherever_the_highest_is():
     rng = np.random.default_rng(0)
     dependents, heads, bias = (rng.normal(scale=2, size=shape).astype(np.float32) for shape in ((21, 5), (21, 5), 21))
     offsets, found = np.array([0, 12, 21]), np.empty(21, np.float32)
-    frozen_biaffine._log_sums(offsets, dependents, heads, bias, found)
+    frozen_heads._log_sums(offsets, dependents, heads, bias, found)
     for own in (slice(0, 12), slice(12, 21)):
         scores = dependents[own] @ heads[own].T + bias[own]
         assert found[own] == pytest.approx(np.logaddexp.reduce(scores, axis=1), rel=1e-5)
@@ -122,7 +122,7 @@ def test_scores_of_heads_are_summed_wherever_the_highest_is():
 def test_arcs_of_a_very_long_sentence_have_numbers_of_64_bits(model, monkeypatch):
     heads = model.frozen().head_scorer
     n = 46_342  # whose square 32 bits do not hold
-    monkeypatch.setattr(frozen_biaffine, "_log_sums", lambda *arguments: arguments[-1].fill(0))
+    monkeypatch.setattr(frozen_heads, "_log_sums", lambda *arguments: arguments[-1].fill(0))
     vectors, offsets = np.random.default_rng(0).normal(size=(n + 1, 6)).astype(np.float32), np.array([0, n + 1])
     words, relations = np.arange(1, n + 1, dtype=np.int32), np.zeros(n, np.int32)
     arcs = [(one, n - one, relations) for one in (words, words.astype(np.int64))]

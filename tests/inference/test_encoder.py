@@ -37,7 +37,7 @@ def test_tanh_is_exact_but_for_the_last_digits(x):
 
 @pytest.mark.parametrize("together", [7, 256])
 def test_vectors_and_tags_are_those_of_the_encoder(sentences, monkeypatch, together):
-    monkeypatch.setattr(batch_sizes, "SIGNATURES_PER_ENCODING", together)
+    monkeypatch.setattr(batch_sizes, "TYPES_PER_ENCODING", together)
     for model, columns in zip(models(sentences), ([], *[["upos", "feats"]] * 3), strict=True):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
         vectors, tags, _ = tokens.frozen().encode_with_tags(encoded)

@@ -18,14 +18,14 @@ from parser.data.parts.characters import Characters
 from parser.data.parts.pretrained import PretrainedError, PretrainedTokenizer
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, tag_vocabulary
 from parser.decoding.search import parse
-from parser.network_spec import BiaffineSpec, CharacterSpec, LemmaSpec, TaggerSpec
+from parser.network_spec import CharacterSpec, HeadSpec, LemmaSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.layers import Grid
 from parser.networks.parts import CharacterEncoder
 from parser.networks.pretrained import one_thread, windows
-from parser.networks.tasks import BiaffineScorer, LemmaScorer, Tagger
+from parser.networks.tasks import HeadScorer, LemmaScorer, Tagger
 from tests.forgery import small_model
-from tests.networks.biaffine_loops import loss_by_loops
+from tests.networks.head_loops import loss_by_loops
 from tests.random_models import random_text_model
 from tests.random_trees import random_tree
 from tests.toy import sentence
@@ -172,7 +172,7 @@ WIDTH, RELATIONS = 5, 4
 def test_the_loss_is_that_of_plain_loops(unknown):
     rng = random.Random(1)
     torch.manual_seed(1)
-    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, RELATIONS)
+    scorer = HeadScorer(HeadSpec(6, 3, 0.5), WIDTH, RELATIONS)
     nn.init.normal_(scorer.arc_bias)
     heads = [[-1, *random_tree(rng, n)] for n in (3, 1, 7, 2)]
     relations = [[-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]] for some in heads]
@@ -186,7 +186,7 @@ def test_the_loss_is_that_of_plain_loops(unknown):
 
 def test_what_is_dropped_is_dropped_all_through_a_sentence():
     torch.manual_seed(0)
-    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, RELATIONS)
+    scorer = HeadScorer(HeadSpec(6, 3, 0.5), WIDTH, RELATIONS)
     dropped = scorer._dropped(torch.ones(4, 3, 8), dropping=True)
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
     assert torch.equal(dropped, dropped[:1].expand(4, 3, 8))

@@ -11,7 +11,7 @@ from parser import batch_sizes
 from parser.beam_settings import Beam
 from parser.data.sentences import Parses, Sentences
 from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans, write_trees
-from parser.inference.biaffine import FrozenBiaffineScorer
+from parser.inference.heads import FrozenHeadScorer
 from parser.inference.weights import SentenceEncoder
 
 
@@ -35,7 +35,7 @@ class RerankingParser:
         self,
         search: KBestParser,
         encoder: SentenceEncoder,
-        heads: FrozenBiaffineScorer,
+        heads: FrozenHeadScorer,
         beam: Beam,
         threads: int = 1,
     ) -> None:

@@ -127,7 +127,7 @@ def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
         token, relation = read_position(stacks, tops, ahead, positions.programs[a])
         if token != NO_NODE:
             if positions.places[a] != NO_NODE:
-                picked[count] = words.first + words.signatures[start + token] * words.per_signature + positions.places[a]
+                picked[count] = words.first + words.types[start + token] * words.per_type + positions.places[a]
                 count += 1
             if positions.relation_rows[a] != NO_NODE and relation != NO_NODE:
                 picked[count] = positions.relation_rows[a] + relation

@@ -159,7 +159,7 @@ def pick_words(start, nodes, positions, words, picked):
     count = 0
     for a in range(len(nodes)):
         if nodes[a] != NO_NODE:
-            picked[count] = words.first + words.signatures[start + nodes[a]] * words.per_signature + positions.places[a]
+            picked[count] = words.first + words.types[start + nodes[a]] * words.per_type + positions.places[a]
             count += 1
     return count
 
@@ -172,7 +172,7 @@ def pick(now, start, nodes, positions, words, picked):
         node = nodes[a]
         if node != NO_NODE:
             if positions.places[a] != NO_NODE:
-                picked[count] = words.first + words.signatures[start + node] * words.per_signature + positions.places[a]
+                picked[count] = words.first + words.types[start + node] * words.per_type + positions.places[a]
                 count += 1
             if positions.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
                 picked[count] = positions.relation_rows[a] + now.relations[0, node]

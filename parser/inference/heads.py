@@ -1,6 +1,6 @@
 """A frozen biaffine scorer of heads: log probabilities of arcs, without torch.
 
-BiaffineScorer (networks/tasks.py) is its version for training, and the reference implementation.
+HeadScorer (networks/tasks.py) is its version for training, and the reference implementation.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class _Tokens(NamedTuple):
     relation_head: np.ndarray
 
 
-class FrozenBiaffineScorer:
+class FrozenHeadScorer:
     """Computes log probabilities of arcs, each independent of the others; thread-safe.
 
     Args:
-        tensors: the weights of a BiaffineScorer, by their names there.
+        tensors: the weights of a HeadScorer, by their names there.
     """
 
     def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:

@@ -3,12 +3,12 @@
 import torch
 from torch import nn
 
-from parser.networks.tasks import BiaffineScorer
+from parser.networks.tasks import HeadScorer
 
 
 @torch.no_grad()
 def loss_by_loops(
-    scorer: BiaffineScorer, sentences: list[torch.Tensor], heads: list[list[int]], relations: list[list[int]]
+    scorer: HeadScorer, sentences: list[torch.Tensor], heads: list[list[int]], relations: list[list[int]]
 ) -> float:
     """Word by word, head by head; index 0 of each list is the artificial root."""
 
