@@ -300,6 +300,7 @@ def main() -> None:
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra then raises errors instead of printing a traceback
     JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
     words, given = [word for word in sys.argv[1:] if word != _DRY_RUN], NOTHING_GIVEN
+    words.sort(key=lambda word: not is_sweep([word]))  # hydra refuses -m between settings
     sweep = is_sweep(words)
     try:
         if JobFolders.is_dry and sweep:

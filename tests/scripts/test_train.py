@@ -38,7 +38,7 @@ def train(*arguments: str | Path, folder: Path = ROOT) -> subprocess.CompletedPr
 
 def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
     long = f"vectors.file=null,{tmp_path}/{'x' * 250}"  # neither names of 255 letters nor slashes can be folders
-    done = train("-m", "column=1,9", long, "features.form=[s0,b0]", *FILES, *TINY, f"hydra.sweep.dir={tmp_path}/sweep")
+    done = train("column=1,9", "-m", long, "features.form=[s0,b0]", *FILES, *TINY, f"hydra.sweep.dir={tmp_path}/sweep")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     jobs = read_jobs(tmp_path / "sweep")
