@@ -50,6 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     from parser.decoding.files.file_parsing import RawColumns  # compiled loops that --help does not need
     from parser.model.model import FrozenModel
+    from parser.model.packs import find_named
     from parser.reports.trace import GoldTree, gold_trace, model_trace
 
     check_output(args.output, args.file)
@@ -57,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
     tagged = any(head != "_" for head in sentence.column(HEAD))
     gold = GoldTree(sentence.heads(several_roots=True, partial=True), sentence.column(DEPREL)) if tagged else None
     if args.model is not None:
-        model = FrozenModel.load(args.model)
+        model = FrozenModel.load(find_named(args.model))
         if not is_greedy(model.beam):
             print("warning: these are the steps of greedy parsing, but this model parses with a beam", file=sys.stderr)
         oracle = _oracle(args, model.system.name, model.system.options)

@@ -22,7 +22,7 @@ import torch
 
 from oracles.errors import OptimalStepError
 from parser import Parser
-from parser.commands import get, pack
+from parser.commands import get, pack, trace
 from parser.inference.weights import rounded
 from parser.model import packs as model_packs
 from parser.model.loading import load
@@ -41,7 +41,7 @@ from parser.model_folder import (
 )
 from parser.networks.pretrained import vector_cache
 from tests.random_models import random_text_model, small_bilstm_model
-from tests.toy import ROOT, flat_sentences
+from tests.toy import ROOT, flat_sentences, sentence, write_conllu
 
 DEV = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
 WORDS = [["A", "kutya", "ugat", "."], ["Ma", "jön"]]
@@ -362,6 +362,16 @@ def test_a_shipped_model_is_known_by_its_name(run, shipped, tmp_path, monkeypatc
     stamp = (unpacked / TENSORS).stat().st_mtime_ns
     assert Parser.load("hu").parse(WORDS) == expected
     assert (unpacked / TENSORS).stat().st_mtime_ns == stamp, "it is unpacked once"
+
+
+def test_a_shipped_model_is_traced_by_its_name(run, shipped, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_conllu(tmp_path / "one.conllu", [sentence([2, 0])])
+    traced = []
+    for model in (run, "hu"):
+        start(trace, monkeypatch, "one.conllu", "--model", model)
+        traced.append(capsys.readouterr().out)
+    assert traced[0] == traced[1] != ""
 
 
 def test_a_fetched_model_comes_before_a_shipped_one_and_a_folder_before_both(run, shipped, tmp_path, monkeypatch, caplog):
