@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,6 +67,26 @@ TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
 
 # The columns that a model can predict besides head and relation: by name (also in metrics.json), the number of the column.
 PREDICTED = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
+
+
+# The values of attributes, in messages for people.
+_VALUES = {
+    "form": "the words",
+    "lower": "the words in lower case",
+    "prefix2": "the beginnings of two letters",
+    **{f"suffix{n}": f"the endings of {written} letters" for n, written in ((2, "two"), (3, "three"), (4, "four"))},
+    "lemma": "the lemmas",
+    **{name: f"the values of {name.upper()}" for name in ("upos", "xpos", "feats")},
+    "feats_pairs": "the features in FEATS",
+    "length": "the lengths",
+    "treebank": "the treebanks",
+}
+
+
+def never_seen(counts: Mapping[str, int], words: int) -> str:
+    """Return, in words, the shares of ``words`` whose values of attributes were never seen in training."""
+    shares = (f"{100 * count / max(1, words):.2f}% of {_VALUES.get(name, name)}" for name, count in counts.items())
+    return f"never seen in training: {', '.join(shares)}"
 
 
 def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, treebank: str = "") -> list[list[str]]:

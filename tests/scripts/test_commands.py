@@ -12,9 +12,9 @@ from parser.beam_settings import Beam, BeamError, Merge, searching
 from parser.commands import check, draw, parse, projectivize, trace
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import open_input
+from parser.data import attributes
 from parser.data.attributes import ATTRIBUTES
 from parser.data.treebank import TreebankError, read_treebank
-from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import FileCounts
 from parser.model.trained_model import TrainedModel
 from tests.forgery import small_linear_model, small_model
@@ -388,7 +388,7 @@ def test_what_is_interrupted_before_it_begins_has_written_nothing(monkeypatch):
 
 
 def test_words_that_training_never_saw_are_told_in_plain_words():
-    assert {*file_parsing._VALUES} == {*ATTRIBUTES}
+    assert {*attributes._VALUES} == {*ATTRIBUTES}
     told = str(FileCounts(20, 2, 10, {"form": 1, "upos": 0, "suffix3": 3}))
     shares = "10.00% of the words, 0.00% of the values of UPOS, 30.00% of the endings of three letters"
     assert told == f"2 sentences, 10 words; never seen in training: {shares}"

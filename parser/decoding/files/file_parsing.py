@@ -41,7 +41,7 @@ from parser.conllu.checks import (
 from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_heads, find_words, read_chunks
 from parser.conllu.dicts import conllu_as_json
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite, without_multiwords
-from parser.data.attributes import ATTRIBUTES, PREDICTED
+from parser.data.attributes import ATTRIBUTES, PREDICTED, never_seen
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.word_cache import WordCache
@@ -52,18 +52,6 @@ from parser.kernels.hash_tables import ByteTable
 
 # Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy while one item takes longer.
 _AHEAD = 3
-# The values of attributes, in messages for people.
-_VALUES = {
-    "form": "the words",
-    "lower": "the words in lower case",
-    "prefix2": "the beginnings of two letters",
-    **{f"suffix{n}": f"the endings of {written} letters" for n, written in ((2, "two"), (3, "three"), (4, "four"))},
-    "lemma": "the lemmas",
-    **{name: f"the values of {name.upper()}" for name in ("upos", "xpos", "feats")},
-    "feats_pairs": "the features in FEATS",
-    "length": "the lengths",
-    "treebank": "the treebanks",
-}
 # Above this share of unseen tags, the input probably uses another tagset.
 _SUSPICIOUS = 0.1
 # In place of the number of a relation: the model does not know it.
@@ -96,10 +84,7 @@ class FileCounts:
     unused_lexicon: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        shares = ", ".join(
-            f"{100 * count / max(1, self.words):.2f}% of {_VALUES.get(name, name)}" for name, count in self.unknown.items()
-        )
-        return f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; never seen in training: {shares}"
+        return f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; {never_seen(self.unknown, self.words)}"
 
     def warnings(self) -> list[str]:
         """Return warnings for the user, such as the number of refused sentences."""

@@ -17,7 +17,7 @@ import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import EMPTY, counted
-from parser.data.attributes import TREEBANK, attribute_values
+from parser.data.attributes import TREEBANK, attribute_values, never_seen
 from parser.data.parts import PARTS
 from parser.data.sentences import NO_NODE
 from parser.data.similar import attribute_vocabulary
@@ -447,8 +447,7 @@ def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, backgro
 def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
     """Log the values of a part that training never saw; words with an unknown relation are always wrong."""
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
-    shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
-    log.info("%-5s unknown to training: %s", part, shares)
+    log.info("%-5s %s", part, never_seen(counts, treebank.n_words))
     new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
     if partial:
         new.pop(EMPTY, None)
