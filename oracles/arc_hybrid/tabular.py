@@ -14,8 +14,8 @@ class ArcHybridGrammar:
 
     The transitions are shift, left_arc and right_arc. left_arc makes the top, except the root, a child of the next buffer
     node and pops it. right_arc makes the top a child of the element below it and pops it. So the head of a stack element is
-    the element below it or a buffer node. A stack element takes right children only, of which only the first can come from
-    the stack.
+    the element below it or a buffer node. A stack element takes right children only, and only its first right child can
+    come from the stack.
     """
 
     grammar = SplitGrammar.parse(

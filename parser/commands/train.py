@@ -201,7 +201,7 @@ def _first_commands(folder: Path) -> str:
 
 
 def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], overrides: Sequence[str]) -> dict[str, Any]:
-    """Train into a folder, and return the metrics; ``overrides``: those of the plan."""
+    """Train into a folder, and return the metrics; ``overrides``: the settings in the card's command."""
     try:
         with background_vectors(plan.vector_request) as vectors:
             # These import torch, which takes a second or two, while the word vectors are being trained.

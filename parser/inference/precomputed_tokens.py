@@ -63,7 +63,7 @@ class TypeRows:
     Args:
         make: computes the rows of types; the rows of a type must not depend on other types.
         n_attributes: the number of values of a type.
-        first: float32[n, width], rows before those of types.
+        first: float32[n, width], rows that precede the rows of types.
         per_type: the number of rows of a type.
         max_bytes: the rows of types are dropped if they would take more.
     """
@@ -150,8 +150,8 @@ class PrecomputedWords(NamedTuple):
 
     Attributes:
         types: int32[total], the type of each token, in the layout of ``Sentences``.
-        activations: float32[>= rows in use, hidden]: first the rows of the relations, then those of types. The rows of
-            these types are computed; others may not be yet.
+        activations: float32[>= rows in use, hidden]: first the rows of the relations, then the rows of types. The rows
+            of these types are computed; others may not be yet.
         first, per_type: see TokenActivations.
     """
 

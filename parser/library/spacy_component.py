@@ -408,7 +408,7 @@ def _is_from_saved_pipeline() -> bool:
 def _move_starts_off_whitespace(doc: Doc, movable: set[int]) -> None:
     """Move a sentence start from whitespace to the next word, if any: a line break at the end is no sentence.
 
-    ``movable``: the tokens whose starts may be set; those of an earlier component stay.
+    ``movable``: the tokens whose starts may be set; a start that an earlier component has set stays.
     """
     begins = False
     for token in doc[1:]:

@@ -55,8 +55,6 @@ def new_model(
 @pytest.mark.parametrize("mode", ["static", "nondet", "explore"])
 @pytest.mark.parametrize(("system", "options", "oracle", "templates"), SYSTEMS)
 def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, templates, mode):
-    if oracles.oracle_class(oracle).needs_projective_gold:
-        treebank = [replace(s, heads=oracles.projectivize(s.heads)) for s in treebank]
     model, data, bound = new_model(treebank, system, oracle, options, templates)
     perceptron = Perceptron(model.system, model.templates)
     for i in range(2):

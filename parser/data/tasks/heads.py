@@ -19,7 +19,7 @@ class HeadTask(Task):
     """Heads, and relations to known heads.
 
     Args:
-        relations: those of the parser.
+        relations: the parser's relations.
     """
 
     name = "heads"

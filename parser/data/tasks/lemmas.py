@@ -93,7 +93,7 @@ class LemmaTask(Task):
 
 
 def _extended(old_lemmas: Lemmas | None, source: TaskSource) -> LemmaTask | None:
-    """Return the task with the known lemmas and those of the sentences; None without lemmas, or where none are wanted."""
+    """Return the task with the known lemmas, extended by lemmas of the sentences; None if there are none or none are wanted."""
     if LemmaTask.name not in source.wanted.task_epochs:
         return None
     tags = _tags(source.tasks)
