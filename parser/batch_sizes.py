@@ -39,6 +39,9 @@ TYPES_PER_BATCH = 512
 # Tokens whose pretrained vectors are in memory together: with 13 layers of 1,024 numbers, 27 MB.
 TOKENS_PER_PRETRAINED_READ = 1_000
 
+# Pieces that a pretrained encoder reads together without torch: with 1,536 hidden units, 3 MB.
+PIECES_PER_READ = 512
+
 # Tokens whose arcs a biaffine scorer scores together, at 7 to 13 kilobytes each: they stay in a processor's cache.
 TOKENS_PER_SCORING = 256
 

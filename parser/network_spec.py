@@ -282,12 +282,14 @@ class PretrainedSpec(Spec):
         layers: how many of its layers are mixed, the last ones.
         size: length of the vectors that are made of them.
         tuned: whether training changes the encoder; then the model folder holds it.
+        kept: how many of its layers are computed, the first ones; 0: all.
     """
 
     width: int = field(metadata=_LENGTH)
     layers: int = field(metadata=_LAYERS)
     size: int = field(metadata=_EMBEDDING)
     tuned: bool
+    kept: int = field(default=0, metadata=between(0, 1000, "the number of layers"))
 
     def shapes(self) -> Shapes:
         """Return the shapes of the parameters, without the encoder's own."""
@@ -324,10 +326,15 @@ class BiLSTMSpec(Spec):
     lemmas: LemmaSpec | None = None
 
     def __post_init__(self) -> None:
-        if self.tagger is not None and self.tagger.layer >= self.layers:
-            fix = f"choose a layer below {self.layers}" if self.layers > 1 else "choose more layers"
+        if self.tagger is None:
+            return
+        highest = self.layers - 1 if self.tagger.size else self.layers  # no layer above the last one reads tags
+        if self.tagger.layer > highest:
+            below = f"choose a layer of at most {highest}" if highest else "choose more layers"
+            unread = ", tagger.size=0" if self.tagger.layer == self.layers else ""
             raise OptimalStepError(
-                f"tagger.layer={self.tagger.layer}: it must be below layers={self.layers}; {fix}, or tagger=null"
+                f"tagger.layer={self.tagger.layer}: a layer above it reads the tags, but layers={self.layers}; "
+                f"{below}{unread}, or tagger=null"
             )
 
     @property

@@ -139,6 +139,11 @@ MODELS = {
         others=_OTHER_ENGLISH,
     ),
     "en-text": Wanted("en", "English", "CC BY-SA 4.0", _FOX, "text", others=_OTHER_ENGLISH),
+    "en-tuned": Wanted(
+        *("en", "English", "CC BY-SA 4.0", _FOX, "tuned"),
+        settings=("encoder.pretrained=pretrained/e5-small", *_SMALL_LEMMAS, "second_pass.most_words=410000"),
+        others=_OTHER_ENGLISH,
+    ),
     "pt": Wanted("pt", "Portuguese", "CC BY-SA 4.0", "O gato preto dorme no sofá da sala.", settings=_SMALL_LEMMAS),
     "ko": Wanted("ko", "Korean", "CC BY-SA 4.0", "나는 어제 친구와 함께 학교에 갔다."),
     "ga": Wanted("ga", "Irish", "CC BY-SA 3.0", "Tá an cat ina chodladh cois na tine."),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.characters import Characters
 from parser.data.parts.part import WordPart
@@ -20,8 +21,9 @@ from parser.data.parts.subwords import Subwords
 from parser.data.vocabulary import ABSENT, Elements, SetVocabulary, Vocabulary
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.lstm import FrozenLSTM
+from parser.inference.transformer import EncoderConfig, FrozenTransformer
 from parser.inference.weights import SentenceReader, under
-from parser.network_spec import ClassifierSpec
+from parser.network_spec import ClassifierSpec, PretrainedSpec
 
 WordReading = Callable[[np.ndarray], list[np.ndarray]]
 """Maps int32[rows, n] to arrays float32[n, size], to be concatenated; thread-safe; each vector depends only on its column."""
@@ -44,6 +46,24 @@ def frozen(part: WordPart, spec: ClassifierSpec, tensors: Tensors, reader: Any) 
         A WordReading, or a SentenceReading if the part is ``in_sentences``.
     """
     raise TypeError(f"no function reads {part.name}; register one with parser.inference.parts.frozen.register")
+
+
+@singledispatch
+def sentence_reader(part: WordPart, spec: ClassifierSpec, int8: bool) -> SentenceReader | None:
+    """Return a part's reader of whole sentences; None if only torch reads them (networks/parts.py).
+
+    Args:
+        int8: whether it multiplies in 8 bits.
+    """
+    return None
+
+
+@sentence_reader.register(PretrainedTokenizer)
+def _(part: PretrainedTokenizer, spec: ClassifierSpec, int8: bool) -> SentenceReader | None:
+    assert spec.pretrained is not None, "the spec has this part"
+    if (config := encoder_config(part, spec.pretrained)) is None or (tensors := part.weights()) is None:
+        return None
+    return frozen_transformer(part, config, tensors, spec.pretrained, int8)
 
 
 @frozen.register(Attributes)
@@ -87,6 +107,40 @@ def _(part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader:
         return projection(mixed)
 
     return read
+
+
+def encoder_config(part: PretrainedTokenizer, spec: PretrainedSpec) -> EncoderConfig | None:
+    """Return the sizes of a pretrained encoder; None if only transformers reads this kind.
+
+    Raises:
+        PretrainedError: its config.json is damaged.
+    """
+    with part.errors_in_files():
+        config = EncoderConfig.of(part.config())
+    return config._replace(layers=spec.kept) if config is not None and spec.kept else config
+
+
+def frozen_transformer(
+    part: PretrainedTokenizer, config: EncoderConfig, tensors: Tensors, spec: PretrainedSpec, int8: bool
+) -> FrozenTransformer:
+    """Return a pretrained encoder without torch.
+
+    Args:
+        part: its tokenizer.
+        config: its sizes.
+        tensors: its weights.
+        spec: how its vectors are read.
+        int8: whether it multiplies in 8 bits.
+
+    Raises:
+        PretrainedError: the weights do not fit.
+    """
+    with part.errors_in_files():
+        transformer = FrozenTransformer(config, tensors, spec.layers, part.before, part.after, int8)
+        part.check_encoder(transformer.n_pieces, config.positions)
+        if transformer.width != spec.width:
+            raise OptimalStepError(f"its vectors have {transformer.width} numbers, and the model reads {spec.width}")
+    return transformer
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

@@ -28,6 +28,7 @@ from parser.data.vocabulary import Vocabulary
 from parser.inference.calibration import Calibration
 from parser.inference.heads import FrozenHeadScorer
 from parser.inference.layouts import TOKENS, Layout
+from parser.inference.parts import sentence_reader
 from parser.inference.weights import ArcScores, ClassifierWeights, no_int8, under
 from parser.model_folder import (
     FORMAT,
@@ -126,21 +127,6 @@ class NetworkModel:
         """The tensors of the model."""
         return Layout(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
-    @cached_property
-    def readers(self) -> dict[str, Any]:
-        """The readers of whole sentences, by name of their part; the first use loads them, with torch.
-
-        Raises:
-            PretrainedError: one cannot be loaded, or a package is not installed.
-        """
-        found: dict[str, Any] = {}
-        for part in self.vocabularies.parts:
-            if part.in_sentences:
-                from parser.networks.parts import reader_of  # it loads torch
-
-                found[part.name] = reader_of(part, self.spec)
-        return found
-
     def frozen(self) -> FrozenModel:
         """Return the model with its present weights; parsers and taggers made from it share what they precompute."""
         raise NotImplementedError
@@ -191,6 +177,23 @@ class FrozenModel(NetworkModel):
     def frozen(self) -> FrozenModel:
         """Return the model itself."""
         return self
+
+    @cached_property
+    def readers(self) -> dict[str, Any]:
+        """The readers of whole sentences, by name of their part; the first use loads them, with torch for some encoders.
+
+        Raises:
+            PretrainedError: one cannot be loaded, or a package is not installed.
+        """
+        loaded: dict[str, Any] = {}
+        for part in self.vocabularies.parts:
+            if part.in_sentences and (reader := sentence_reader(part, self.spec, self.int8)) is None:
+                from parser.networks.parts import reader_of  # it loads torch
+
+                reader = reader_of(part, self.spec)
+            if part.in_sentences:
+                loaded[part.name] = reader
+        return loaded
 
     @cached_property
     def weights(self) -> ClassifierWeights:

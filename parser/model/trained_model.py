@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from parser.model.model import FrozenModel, NetworkModel
 from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES
 from parser.network_spec import ClassifierSpec
 from parser.networks.classifier import Classifier, new_classifier
+from parser.networks.parts import reader_of
 from parser.storage import replacing_folder, versions, write_json
 from parser.transitions.features import Slot
 
@@ -34,9 +36,14 @@ class TrainedModel(NetworkModel):
 
     Attributes:
         classifier: the classifier.
+        readers: the readers of whole sentences, by name of their part.
+
+    Raises:
+        PretrainedError: a reader cannot be loaded, or a package is not installed.
     """
 
     classifier: Classifier = field(kw_only=True)
+    readers: dict[str, Any] = field(kw_only=True)
 
     @classmethod
     def new(
@@ -83,8 +90,9 @@ class TrainedModel(NetworkModel):
     def _of(cls, model: NetworkModel) -> TrainedModel:
         """Return a model of this description, with fresh weights."""
         own = model.spec, model.slots, model.vocabularies, model.relations, model.n_outputs
-        trained = cls(**model.arguments(), classifier=new_classifier(*own, model.readers))
-        trained.table, trained.readers = model.table, model.readers
+        readers = {part.name: reader_of(part, model.spec) for part in model.vocabularies.parts if part.in_sentences}
+        trained = cls(**model.arguments(), classifier=new_classifier(*own, readers), readers=readers)
+        trained.table = model.table
         return trained
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:

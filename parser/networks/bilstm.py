@@ -137,7 +137,8 @@ class BiLSTM(TokenRepresentation):
             return _OnDevice(self)
         spec, vocabularies, readers = self._made_of
         tensors = {name: tensor.detach().contiguous().numpy() for name, tensor in self.state_dict().items()}
-        return FrozenEncoder(spec, vocabularies, tensors, readers, int8)
+        frozen_readers = {name: reader.frozen(int8) for name, reader in readers.items()}
+        return FrozenEncoder(spec, vocabularies, tensors, frozen_readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         """Return the vectors of the tokens, and the scores of their tags and of all else that tasks choose for each word.

@@ -113,7 +113,7 @@ def _(part: PretrainedTokenizer, spec: ClassifierSpec, inputs: Embeddings, reade
 @reader_of.register(PretrainedTokenizer)
 def _(part: PretrainedTokenizer, spec: ClassifierSpec) -> PretrainedEncoder:
     assert spec.pretrained is not None, "the spec has this part"
-    return PretrainedEncoder(part, spec.pretrained.layers)
+    return PretrainedEncoder(part, spec.pretrained)
 
 
 @prepare.register(PretrainedTokenizer)

@@ -5,8 +5,9 @@ can be mixed and kept in 16 bits. The root has the vector of the special token a
 longer than the encoder's window is read in windows that overlap by half; the vector of a word is from the window in which the
 word is further from the ends.
 
-On a CPU each sentence is read by itself and by one thread, unless gradients are needed: the last digits of torch's results
-depend on the batch and on the number of threads, and a parse should not.
+On a CPU, encoders of the shape of BERT are read without torch (inference/transformer.py), unless gradients are needed. Of all
+others, each sentence is read by itself and by one thread: the last digits of torch's results depend on the batch and on the
+number of threads, and a parse should not.
 """
 
 from __future__ import annotations
@@ -16,72 +17,40 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from oracles.errors import OptimalStepError
 from parser import batch_sizes
 from parser.data.parts.pretrained import CONFIG, PretrainedError, PretrainedTokenizer, files_of, package, sums_of
-from parser.data.parts.subwords import TOKENIZER
+from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED
+from parser.inference.parts import encoder_config, frozen_transformer
+from parser.inference.transformer import SCALES, EncoderConfig, FrozenTransformer, float_weights, rounded_weights
+from parser.inference.weights import SentenceReader
+from parser.inference.windows import PieceWindows
+from parser.kernels.llvm import instructions
 from parser.model_folder import fetched_models
 from parser.network_spec import PretrainedSpec
-from parser.storage import from_json, remove_old_temporaries, replacing
+from parser.storage import from_json, remove_old_temporaries, replacing, write_json
 
 TRANSFORMER = "tokens.pretrained.transformer."
 """The prefix of the encoder's weights in a classifier that trains them."""
 
 # How many pieces are read at a time by encoders with relative positions only.
 _USUAL_WINDOW = 512
+# The settings of transformers that change with the layers and pieces that are kept.
+_N_LAYERS, _N_PIECES = "num_hidden_layers", "vocab_size"
 # Cache version: increase it when vectors change.
 _VECTORS = 1
-
-
-class _Window(NamedTuple):
-    """Words of a sentence that are read together.
-
-    Attributes:
-        first, last: the first word, and the end.
-        kept, end: the first word whose vector is from this window, and the end.
-    """
-
-    first: int
-    last: int
-    kept: int
-    end: int
-
-
-def windows(sizes: np.ndarray, room: int) -> list[_Window]:
-    """Return windows over the words of a sentence.
-
-    Args:
-        sizes: int[words], how many pieces each has, at most ``room``.
-        room: how many pieces a window has.
-    """
-    ends, n = np.cumsum(sizes), len(sizes)
-    spans: list[tuple[int, int]] = []
-    first = 0
-    while True:
-        before = int(ends[first] - sizes[first]) if n else 0
-        last = int(np.searchsorted(ends, before + room, side="right"))
-        if not spans or last > spans[-1][1]:
-            spans.append((first, last))
-        if last >= n:
-            break
-        middle = before + (int(ends[last - 1]) - before) // 2
-        first = max(first + 1, int(np.searchsorted(ends, middle, side="right")))
-    borders = [0, *((after[0] + span[1]) // 2 for span, after in pairwise(spans)), n]
-    return [_Window(*span, *kept) for span, kept in zip(spans, pairwise(borders), strict=True)]
 
 
 class PretrainedEncoder:
@@ -89,7 +58,7 @@ class PretrainedEncoder:
 
     Args:
         pieces: how forms are segmented, and where the encoder is.
-        layers: how many of its last layers are read.
+        spec: how its vectors are read.
 
     Attributes:
         transformer: the encoder, a module of transformers.
@@ -99,22 +68,52 @@ class PretrainedEncoder:
         PretrainedError: the encoder cannot be loaded, or does not fit.
     """
 
-    def __init__(self, pieces: PretrainedTokenizer, layers: int) -> None:
-        self.pieces, self.layers = pieces, layers
+    def __init__(self, pieces: PretrainedTokenizer, spec: PretrainedSpec) -> None:
+        self.pieces, self.spec, self.layers = pieces, spec, spec.layers
         self.known: dict[bytes, np.ndarray] = {}
         self.transformer, room = _load(pieces)
+        if spec.kept:
+            _keep_layers(self.transformer, spec.kept, pieces.folder)
+        if pieces.kept is not None:
+            _keep_vectors(self.transformer, pieces.kept)
         self._room = room - len(pieces.before) - len(pieces.after)
-        config = self.transformer.config
-        if self._room < pieces.rows:
-            raise PretrainedError(f"{pieces.folder}: it reads only {room} pieces at a time; take another pretrained encoder")
-        if len(pieces) - N_RESERVED > self.transformer.get_input_embeddings().weight.shape[0]:
+        self._config = encoder_config(pieces, spec)
+        self._current: tuple[list[int], FrozenTransformer] | None = None  # versions of the weights, and a reader with these
+        pieces.check_encoder(self.transformer.get_input_embeddings().weight.shape[0], room)
+        if (most := 1 + self.transformer.config.num_hidden_layers) < spec.layers:
             raise PretrainedError(
-                f"{pieces.folder}: {TOKENIZER} has more pieces than the encoder has vectors; are both from the same model?"
+                f"{pieces.folder}: it has {most} layers, including the embeddings, and the model reads {spec.layers}"
             )
-        if (most := 1 + config.num_hidden_layers) < layers:
-            raise PretrainedError(
-                f"{pieces.folder}: it has {most} layers, including the embeddings, and the model reads {layers}"
-            )
+
+    def frozen(self, int8: bool) -> SentenceReader:
+        """Return a reader with the present weights, without torch where there is one for this kind of encoder.
+
+        The reader of a tuned encoder has its weights as a model's folder holds them, in 8 bits. The encoder itself, which has
+        cached vectors, reads for one that is not tuned.
+
+        Args:
+            int8: whether it multiplies in 8 bits.
+        """
+        if self._config is None or self._device.type != "cpu" or not (self.spec.tuned or int8):
+            return self
+        return self._without_torch(int8, self._config)
+
+    def _without_torch(self, int8: bool, config: EncoderConfig) -> FrozenTransformer:
+        versions = [weights._version for weights in self.transformer.parameters()]
+        if not int8 and self._current is not None and self._current[0] == versions:
+            return self._current[1]
+        tensors = self.tensors() if self.spec.tuned else self._weights()
+        reader = frozen_transformer(self.pieces, config, tensors, self.spec, int8)
+        if not int8:
+            self._current = versions, reader
+        return reader
+
+    def _weights(self) -> dict[str, np.ndarray]:
+        return {name: tensor.numpy(force=True) for name, tensor in self.transformer.state_dict().items()}
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Return the weights as a model's folder holds them: in 8 bits if the encoder can be read without torch."""
+        return self._weights() if self._config is None else rounded_weights(self._weights())
 
     @property
     def width(self) -> int:
@@ -139,12 +138,16 @@ class PretrainedEncoder:
         for some in self._batches(new):
             places = np.concatenate([np.arange(offsets[number], offsets[number + 1]) for number in some])
             lengths = np.diff(offsets)[some]
+            if self._config is not None and self._device.type == "cpu":
+                reader, ends = self._without_torch(False, self._config), np.concatenate([[0], np.cumsum(lengths)])
+                vectors[places] = reader.vectors(pieces[:, places], ends)
+                continue
             with torch.no_grad(), one_thread(self._device):
                 vectors[places] = self.compute(torch.from_numpy(pieces[:, places]), lengths).to(torch.float16).numpy(force=True)
         return vectors
 
     def _batches(self, numbers: list[int]) -> list[list[int]]:
-        size = 1 if self._device.type == "cpu" else batch_sizes.WINDOWS_PER_BATCH
+        size = 1 if self._device.type == "cpu" and self._config is None else batch_sizes.WINDOWS_PER_BATCH
         return [numbers[first : first + size] for first in range(0, len(numbers), size)]
 
     @property
@@ -158,61 +161,45 @@ class PretrainedEncoder:
             pieces: int32[longest, tokens], on the CPU.
             lengths: int[sentences], how many tokens each has, including the root.
         """
-        columns = pieces.t().numpy()
-        is_piece = columns >= N_RESERVED
-        numbers, sizes = columns[is_piece] - N_RESERVED, is_piece.sum(axis=1)
-        before, after = self.pieces.before, self.pieces.after
-        window_pieces: list[list[int]] = []
-        # For each window: the places whose vectors count, and their tokens.
-        taken: list[np.ndarray] = []
-        tokens: list[np.ndarray] = []
-        ends = np.cumsum(sizes)
-        for root, length in zip(np.cumsum(lengths) - lengths, lengths, strict=True):
-            word_sizes = sizes[root + 1 : root + length]
-            bounds = ends[root] + np.concatenate([[0], np.cumsum(word_sizes)])
-            for number, window in enumerate(windows(word_sizes, self._room)):
-                begin, end = int(bounds[window.first]), int(bounds[window.last])
-                kept, kept_end = int(bounds[window.kept]), int(bounds[window.end])
-                places = len(before) + np.arange(kept - begin, kept_end - begin)
-                words = np.repeat(np.arange(window.kept, window.end), word_sizes[window.kept : window.end])
-                if number == 0 and before:
-                    places, words = np.concatenate([[0], places]), np.concatenate([[-1], words])
-                window_pieces.append([*before, *numbers[begin:end].tolist(), *after])
-                taken.append(places)
-                tokens.append(root + 1 + words)
-        hidden = self._hidden(window_pieces)
-        longest = hidden.shape[1]
-        flat = torch.from_numpy(np.concatenate([row * longest + places for row, places in enumerate(taken)])).to(hidden.device)
-        index = np.concatenate(tokens)
-        counts = np.maximum(np.bincount(index, minlength=len(columns)), 1)
-        sums = hidden.new_zeros(len(columns), *hidden.shape[2:])
-        sums = sums.index_add(0, torch.from_numpy(index).to(hidden.device), hidden.flatten(0, 1)[flat])
-        means = sums / torch.from_numpy(counts).to(hidden.device, torch.float32)[:, None, None]
+        over = PieceWindows.over(pieces.numpy(), lengths, self._room, self.pieces.before, self.pieces.after)
+        hidden = self._hidden(over.pieces)
+        index = torch.from_numpy(over.tokens).to(hidden.device)
+        counts = torch.from_numpy(np.maximum(np.bincount(over.tokens, minlength=over.n_tokens), 1)).to(hidden.device)
+        sums = hidden.new_zeros(over.n_tokens, *hidden.shape[1:])
+        sums = sums.index_add(0, index, hidden[torch.from_numpy(over.places).to(hidden.device)])
+        means = sums / counts.to(torch.float32)[:, None, None]
         return nn.functional.layer_norm(means, means.shape[-1:])
 
-    def _hidden(self, window_pieces: Sequence[list[int]]) -> Tensor:
-        """Return float32[windows, longest, layers, width], the outputs of the layers for some windows."""
+    def _hidden(self, window_pieces: Sequence[np.ndarray]) -> Tensor:
+        """Return float32[pieces, layers, width], the outputs of the layers for the pieces of some windows side by side."""
         longest = max(1, *map(len, window_pieces)) if window_pieces else 1
         ids = torch.zeros(len(window_pieces), longest, dtype=torch.int64)
         mask = torch.zeros(len(window_pieces), longest, dtype=torch.int64)
         for row, window in enumerate(window_pieces):
-            ids[row, : len(window)] = torch.tensor(window, dtype=torch.int64)
+            ids[row, : len(window)] = torch.from_numpy(window)
             mask[row, : len(window)] = 1
         parts = (array.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for array in (ids, mask))
         hidden_states = []
+        low = torch.is_grad_enabled() and computes_in_bfloat16(self.pieces.precision, self._device)
         for some_ids, some_mask in zip(*parts, strict=True):
-            outputs = self.transformer(input_ids=some_ids, attention_mask=some_mask, output_hidden_states=True)
-            hidden_states.append(torch.stack(outputs.hidden_states[-self.layers :], dim=2).float())
-        return torch.cat(hidden_states)
+            with torch.autocast(self._device.type, torch.bfloat16, enabled=low):
+                outputs = self.transformer(input_ids=some_ids, attention_mask=some_mask, output_hidden_states=self.layers > 1)
+            if self.layers > 1:
+                hidden_states.append(torch.stack(outputs.hidden_states[-self.layers :], dim=2).float())
+            else:
+                hidden_states.append(outputs.last_hidden_state[:, :, None].float())
+        return torch.cat(hidden_states)[mask.bool().to(self._device)]
 
     def save(self, folder: Path) -> dict[str, str]:
         """Write the encoder with its current weights; return the checksums of its files."""
         folder.mkdir()
-        for name in (CONFIG, TOKENIZER):
-            (folder / name).write_bytes((self.pieces.folder / name).read_bytes())
+        config, sizes = from_json((self.pieces.folder / CONFIG).read_bytes()), self.transformer.config
+        config |= {name: getattr(sizes, name) for name in (_N_LAYERS, _N_PIECES) if name in config}
+        write_json(folder / CONFIG, config)
+        (folder / TOKENIZER).write_text(json.dumps(self.pieces.whole, ensure_ascii=False), encoding="utf-8", newline="\n")
         within = "encoder." if self.transformer.config.is_encoder_decoder else ""
-        tensors = {f"{within}{name}": tensor.detach().cpu().clone() for name, tensor in self.transformer.state_dict().items()}
-        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+        tensors = {f"{within}{name}": np.ascontiguousarray(tensor) for name, tensor in self.tensors().items()}
+        save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
         return sums_of(folder)
 
 
@@ -233,6 +220,9 @@ class PretrainedInput(nn.Module):
         self.scale = nn.Parameter(torch.ones(1))
         self.projection = nn.Linear(spec.width, spec.size)
         self.transformer = encoder.transformer if spec.tuned else None
+        if self.transformer is not None:
+            # Most pieces are rare: their vectors would hardly change, but steps over all of them would take most of the time.
+            self.transformer.get_input_embeddings().weight.requires_grad_(False)
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> PretrainedInput:
         """Apply ``to(device)`` also to a pretrained encoder that is not trained, and so not part of this module."""
@@ -252,6 +242,15 @@ class PretrainedInput(nn.Module):
             layer_vectors = torch.from_numpy(by_layer).to(self.mix.device, torch.float32)
         mixed = (layer_vectors * torch.softmax(self.mix, 0)[:, None]).sum(dim=1) * self.scale
         return cast(Tensor, self.projection(mixed))
+
+
+def computes_in_bfloat16(precision: str, device: torch.device) -> bool:
+    """Return whether gradients of a pretrained encoder are computed in 16 bits; ``auto``: where the device has instructions."""
+    if precision != "auto":
+        return precision == "bfloat16"
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return bool({"avx512bf16", "amx-bf16"} & instructions())
 
 
 def vector_cache() -> Path:
@@ -315,20 +314,28 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
     """Return the module of transformers, and how many pieces it reads at a time."""
     transformers, folder = package(), pieces.folder
     _check_config(folder)
+    rounded = pieces.weights() if _is_rounded(folder) else None
+    state = None if rounded is None else {name: torch.from_numpy(array) for name, array in float_weights(rounded).items()}
     said, shown = transformers.logging, transformers.logging.is_progress_bar_enabled()
     verbosity = said.get_verbosity()
     with torch.random.fork_rng(devices=[]):  # transformers draws missing weights
         try:
             said.set_verbosity_error()
             said.disable_progress_bar()
-            model, info = transformers.AutoModel.from_pretrained(
-                folder,
+            kind, source, options = transformers.AutoModel, folder, {}
+            if state is not None:
+                config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+                kind, source = type(transformers.AutoModel.from_config(config)), None
+                options = {"config": config, "state_dict": state}
+            model, info = kind.from_pretrained(
+                source,
                 dtype=torch.float32,
                 use_safetensors=True,
                 trust_remote_code=False,
                 local_files_only=True,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # reported in info
+                **options,
             )
         except Exception as error:  # any model of transformers may raise any error
             raise PretrainedError(f"{folder}: transformers cannot load this encoder ({error})") from error
@@ -353,6 +360,42 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             room -= module.padding_idx + 1  # RoBERTa counts from there
     return model.eval(), room
+
+
+def _keep_layers(transformer: Any, kept: int, folder: Path) -> None:
+    """Remove all layers but the first ones.
+
+    Raises:
+        PretrainedError: the encoder has several lists of layers, or none.
+    """
+    config, n_layers = transformer.config, transformer.config.num_hidden_layers
+    lists = [
+        name for name, module in transformer.named_modules() if isinstance(module, nn.ModuleList) and len(module) == n_layers
+    ]
+    if len(lists) != 1 or _N_LAYERS not in config.to_dict():
+        raise PretrainedError(
+            f"{folder}: this kind of encoder cannot be cut after some layers; leave out pretrained.layers={kept}"
+        )
+    within, _, name = lists[0].rpartition(".")
+    module = transformer.get_submodule(within)
+    setattr(module, name, getattr(module, name)[:kept])
+    config.num_hidden_layers = kept
+
+
+def _keep_vectors(transformer: Any, pieces: np.ndarray) -> None:
+    """Remove the vectors of all other pieces."""
+    embeddings = transformer.get_input_embeddings()
+    embeddings.weight = nn.Parameter(embeddings.weight.detach()[torch.from_numpy(pieces)].clone())
+    embeddings.num_embeddings = transformer.config.vocab_size = len(pieces)
+    embeddings.padding_idx = None  # pieces have other numbers now; windows are masked
+
+
+def _is_rounded(folder: Path) -> bool:
+    """Return whether the folder holds a tuned encoder of ours, with its matrices in 8 bits."""
+    if not (folder / WEIGHTS).is_file():
+        return False
+    with safe_open(folder / WEIGHTS, framework="np") as file:
+        return any(name.endswith(SCALES) for name in file.keys())  # noqa: SIM118 - it is not a mapping
 
 
 def _check_config(folder: Path) -> None:

@@ -64,6 +64,7 @@ KeptEpoch = StrEnum("KeptEpoch", ["last", "best"])
 
 OptimizerName = StrEnum("OptimizerName", ["sgd", "adam"])
 Schedule = StrEnum("Schedule", ["constant", "cosine", "linear"])
+Precision = StrEnum("Precision", ["auto", "single", "bfloat16"])
 
 ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 """Whether the learning rate falls over each pass, or over the first two together."""
@@ -269,6 +270,9 @@ class PretrainedSettings:
     warmup: int = number(0, 1e9, "the number of updates")
     save: bool = MISSING
     cache: str | None = path(_PLACE)
+    layers: int | None = number(1, 1000, "the number of layers", default=None)
+    pieces: int | None = number(1, 1e7, "the number of pieces", default=None)
+    precision: Precision = MISSING
 
 
 @dataclass

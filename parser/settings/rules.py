@@ -85,7 +85,13 @@ def refusals(settings: Settings, given: Given) -> Iterator[str]:
     else:
         yield from _wrong_features(settings)
         yield from _wrong_passes(settings)
-    if isinstance(settings, BiLSTMSettings) and settings.pretrained.tune and settings.pretrained.cache is not None:
+    tuned = isinstance(settings, BiLSTMSettings) and settings.pretrained.tune
+    if tuned and settings.start is None and settings.encoder.pretrained is None:
+        yield (
+            f"recipe={settings.recipe} trains a pretrained encoder further; give encoder.pretrained=FOLDER, or a name on the "
+            "Hugging Face hub (docs/text.md names small ones)"
+        )
+    if tuned and settings.pretrained.cache is not None:
         yield f"pretrained.cache={settings.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
     if type(settings.beam) is not BEAMS.get(settings.beam.name):
         choices = " or ".join(f"beam={name}" for name in BEAMS)
@@ -125,6 +131,8 @@ def _unread(settings: Settings) -> Iterator[tuple[str, str]]:
             (["encoder.augment"], tuned or not pretrained, "pretrained.tune=true or encoder.pretrained=null"),
             (["pretrained.learning_rate", "pretrained.warmup"], tuned or not anew, "pretrained.tune=true or start=RUN_FOLDER"),
             (["pretrained.save", "pretrained.cache"], pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
+            (["pretrained.layers"], pretrained or not anew or tuned, "encoder.pretrained=FOLDER"),
+            (["pretrained.pieces", "pretrained.precision"], tuned or not anew, "pretrained.tune=true"),
         ]
     if isinstance(settings, MlpSettings):
         others = [f"lattice.{name}" for name in ("dev", "test", "lookahead", "gold", "max_arcs", "choices", "beam")]

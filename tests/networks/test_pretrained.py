@@ -17,7 +17,9 @@ from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN, Vocabulary
-from parser.networks.pretrained import PretrainedEncoder, cache_vectors, windows
+from parser.inference.windows import windows
+from parser.network_spec import PretrainedSpec
+from parser.networks.pretrained import PretrainedEncoder, cache_vectors
 from tests.forgery import change
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import sentence
@@ -33,9 +35,13 @@ def folder(tmp_path_factory):
     return write_transformer(tmp_path_factory.mktemp("pretrained") / "encoder")
 
 
+def reading(layers: int, tuned: bool = False) -> PretrainedSpec:
+    return PretrainedSpec(SIZE, layers, 256, tuned)
+
+
 @pytest.fixture
 def encoder(folder) -> PretrainedEncoder:
-    return PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 3)
+    return PretrainedEncoder(PretrainedTokenizer.of(str(folder)), reading(3))
 
 
 def encoded(encoder: PretrainedEncoder, forms: list[list[str]]) -> Sentences:
@@ -102,16 +108,16 @@ def test_of_an_encoder_and_a_decoder_the_first_is_read_and_saved(kind, folder, t
     config = getattr(package, f"{kind}Config")(vocab_size=60, d_model=SIZE, pad_token_id=1, **sizes[kind.lower()])
     shutil.copytree(folder, tmp_path / "both")
     getattr(package, f"{kind}Model")(config).save_pretrained(tmp_path / "both")
-    encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "both")), 3)
+    encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "both")), reading(3))
     sums = encoder.save(tmp_path / "saved")
-    saved = PretrainedEncoder(PretrainedTokenizer(tmp_path / "saved", "saved", sums), 3)
+    saved = PretrainedEncoder(PretrainedTokenizer(tmp_path / "saved", "saved", sums), reading(3))
     sentences = encoded(encoder, SENTENCES)
     found, again = (one.vectors(sentences.values, sentences.offsets) for one in (encoder, saved))
     assert again.tobytes() == found.tobytes()
     tensors = load_file(tmp_path / "saved" / WEIGHTS)
     save_file({name: tensor for name, tensor in tensors.items() if "embed_tokens" not in name}, tmp_path / "saved" / WEIGHTS)
     with pytest.raises(PretrainedError, match="is missing in the weights"):
-        PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "saved")), 3)
+        PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "saved")), reading(3))
 
 
 def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp_path):
@@ -119,7 +125,7 @@ def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp
     shutil.copytree(folder, tmp_path / "xlnet")
     config = package.XLNetConfig(vocab_size=60, d_model=SIZE, n_layer=2, n_head=2, d_inner=16)
     package.XLNetModel(config).save_pretrained(tmp_path / "xlnet")
-    encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "xlnet")), 3)
+    encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "xlnet")), reading(3))
     sentences = encoded(encoder, [["the"] * 1000])
     assert np.isfinite(encoder.vectors(sentences.values, sentences.offsets)).all()
 
@@ -151,12 +157,12 @@ def test_vectors_are_computed_once_and_read_from_the_cache(encoder, folder, tmp_
     cache_vectors(encoder, parts, tmp_path / "cache")
     files = {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()}
     assert len(files) == 2
-    other = PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 3)
+    other = PretrainedEncoder(PretrainedTokenizer.of(str(folder)), reading(3))
     monkeypatch.setattr(other, "compute", None)
     cache_vectors(other, parts, tmp_path / "cache")
     assert other.vectors(parts[0].values, parts[0].offsets).tobytes() == without.tobytes()
     assert {path: path.read_bytes() for path in (tmp_path / "cache").iterdir()} == files
-    fewer = PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 2)
+    fewer = PretrainedEncoder(PretrainedTokenizer.of(str(folder)), reading(2))
     cache_vectors(fewer, parts, tmp_path / "cache")
     assert len([*(tmp_path / "cache").iterdir()]) == 4
 
@@ -259,7 +265,7 @@ def test_what_is_wrong_with_a_folder_is_said(tmp_path, fault):
     edit, message = FAULTS[fault]
     edit(write_transformer(tmp_path / "encoder"))
     with pytest.raises(PretrainedError, match=message):
-        PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "encoder")), 2)
+        PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "encoder")), reading(2))
 
 
 def test_a_relative_folder_is_that_of_loading(folder, monkeypatch):
@@ -267,12 +273,12 @@ def test_a_relative_folder_is_that_of_loading(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     pieces = PretrainedTokenizer.of(folder.name)
     monkeypatch.chdir("/")
-    assert PretrainedEncoder(pieces, 2)
+    assert PretrainedEncoder(pieces, reading(2))
 
 
 def test_more_layers_than_there_are(folder):
     with pytest.raises(PretrainedError, match="it has 3 layers"):
-        PretrainedEncoder(PretrainedTokenizer.of(str(folder)), 4)
+        PretrainedEncoder(PretrainedTokenizer.of(str(folder)), reading(4))
 
 
 def test_an_encoder_that_is_not_there(tmp_path):

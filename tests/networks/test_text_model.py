@@ -18,11 +18,12 @@ from parser.data.parts.characters import Characters
 from parser.data.parts.pretrained import PretrainedError, PretrainedTokenizer
 from parser.data.vocabulary import N_RESERVED, SetVocabulary, tag_vocabulary
 from parser.decoding.search import parse
+from parser.inference.windows import windows
 from parser.network_spec import CharacterSpec, HeadSpec, LemmaSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.layers import Grid
 from parser.networks.parts import CharacterEncoder
-from parser.networks.pretrained import one_thread, windows
+from parser.networks.pretrained import one_thread
 from parser.networks.tasks import HeadScorer, LemmaScorer, Tagger
 from tests.forgery import small_model
 from tests.networks.head_loops import loss_by_loops
@@ -162,7 +163,7 @@ def test_each_thread_has_its_number_of_threads_back():
 def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
-        PretrainedTokenizer.of(str(tmp_path))
+        PretrainedTokenizer.files(str(tmp_path))
 
 
 WIDTH, RELATIONS = 5, 4

@@ -262,7 +262,7 @@ def test_settings_that_cannot_be(overrides, named):
         ("colunm=2", "column"),
         ("hidden_size=8", "classifier.hidden"),
         (f"{BILSTM} hidden_size=8", "encoder.hidden or classifier.hidden"),
-        ("layers=2", "encoder.layers with model=bilstm"),
+        ("layers=2", "encoder.layers with model=bilstm or pretrained.layers with model=bilstm"),
         ("dropout=0.3", "classifier.dropout"),
         ("train=a.conllu", "treebank.train"),
         ("gpu=0", "device"),

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -20,6 +21,7 @@ from parser.data.parts.subwords import TOKENIZER, WEIGHTS, Subwords, read_pretra
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
 from parser.decoding.search import parse
+from parser.inference.transformer import float_weights
 from parser.model.model import FrozenModel
 from parser.model.trained_model import TrainedModel
 from parser.model_folder import (
@@ -30,6 +32,7 @@ from parser.model_folder import (
     VOCABULARIES,
     ModelError,
     read_header,
+    read_json,
     read_tensors,
 )
 from parser.networks.pretrained import TRANSFORMER
@@ -92,7 +95,7 @@ def test_a_frozen_encoder_is_named_by_its_sums_and_not_held_and_weights_for_its_
     model = runs / FROZEN / MODEL
     of_settings = json.loads((model / SETTINGS).read_text(encoding="utf-8"))
     assert of_settings["pretrained"] == {"name": str(runs / "encoder"), "sha256": sums_of(runs / "encoder")}
-    assert of_settings["classifier"]["pretrained"] == {"width": SIZE, "layers": 3, "size": 256, "tuned": False}
+    assert of_settings["classifier"]["pretrained"] == {"width": SIZE, "layers": 3, "size": 256, "tuned": False, "kept": 0}
     assert not (model / HELD).exists()
     header = read_header(model)
     assert header["tokens.pretrained.projection.weight"].shape == (256, SIZE)
@@ -105,10 +108,50 @@ def test_a_frozen_encoder_is_named_by_its_sums_and_not_held_and_weights_for_its_
 def test_a_tuned_encoder_is_held_with_its_new_weights(runs):
     model = runs / TUNING / MODEL
     before, after = load_file(runs / "encoder" / WEIGHTS), load_file(model / HELD / WEIGHTS)
-    assert before.keys() == after.keys()
-    assert not np.array_equal(before["encoder.layer.0.output.dense.weight"], after["encoder.layer.0.output.dense.weight"])
+    assert before.keys() == float_weights(after).keys()
+    name = "encoder.layer.0.output.dense.weight"
+    assert after[name].dtype == np.int8
+    assert np.abs(before[name] - float_weights(after)[name]).max() > 1e-3
     assert json.loads((model / SETTINGS).read_text())["pretrained"]["sha256"] == sums_of(model / HELD)
     assert not any(name.startswith(TRANSFORMER) for name in read_header(model))
+
+
+@pytest.fixture(scope="module")
+def cut(runs) -> Path:
+    """A run that tunes one of two layers, and keeps few pieces."""
+    train(planned_run(runs, TUNING, "pretrained.layers=1", "pretrained.pieces=20"), runs / "cut")
+    return runs / "cut"
+
+
+def test_of_a_tuned_encoder_the_first_layers_and_the_pieces_of_the_language_are_kept(runs, cut):
+    config, weights = read_json(cut / MODEL / HELD, CONFIG), load_file(cut / MODEL / HELD / WEIGHTS)
+    assert (config["num_hidden_layers"], config["vocab_size"]) == (1, 20)
+    assert "encoder.layer.0.output.dense.weight" in weights
+    assert not any("layer.1." in name for name in weights)
+    vocabulary = [piece for piece, _ in read_json(cut / MODEL / HELD, TOKENIZER)["model"]["vocab"]]
+    assert len(vocabulary) == len(weights["embeddings.word_embeddings.weight"]) == 20
+    whole = [piece for piece, _ in read_json(runs / "encoder", TOKENIZER)["model"]["vocab"]]
+    assert set(vocabulary) < set(whole)
+    assert {"<s>", "<unk>", "▁", "0"} <= set(vocabulary)  # special tokens, single characters
+    assert {"▁w"} <= set(vocabulary)  # what the training part is segmented into
+    assert not {"é", "β", "▁λβ", "▁Ш"} & set(vocabulary)  # letters that it does not have
+    text = (runs / "test.conllu").read_bytes()
+    assert parsed_files.parsed(FrozenModel.load(cut), text) == parsed_files.parsed(TrainedModel.load(cut), text)
+
+
+_WITHOUT_TORCH = """
+import sys
+sys.modules |= dict.fromkeys(("torch", "transformers", "gensim"))  # to import them fails
+from parser import Parser
+print(*Parser.load(sys.argv[1]).parse([["the", "w1", "nost"]])[0].heads)
+"""
+
+
+@pytest.mark.parametrize("kind", [FROZEN, TUNING])
+def test_an_encoder_of_the_shape_of_bert_is_read_without_torch(runs, kind):
+    found = subprocess.run([sys.executable, "-c", _WITHOUT_TORCH, runs / kind], capture_output=True, text=True, check=True)
+    expected = Parser.load(runs / kind).parse([["the", "w1", "nost"]])[0].heads
+    assert found.stdout.split() == [*map(str, expected)]
 
 
 @of_every_kind

@@ -11,21 +11,25 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from oracles.errors import OptimalStepError
 from parser.data.attributes import AttributeColumns
+from parser.data.parts.kept_pieces import keep, kept_pieces
 from parser.data.parts.part import PartTuning, PartWishes, WordPart
-from parser.data.parts.subwords import TOKENIZER, PieceReader, Subwords, tokenizer_of_forms
+from parser.data.parts.subwords import TOKENIZER, PieceReader, Subwords, read_tokenizer, tokenizer_of_forms
+from parser.data.vocabulary import N_RESERVED
 from parser.model_folder import SETTINGS, Contents, read_json
 from parser.network_spec import ClassifierSpec, PretrainedSpec, Shapes, check_type, prefixed
-from parser.storage import sha256_of
+from parser.storage import from_json, sha256_of
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +42,8 @@ _SIZE = 256
 
 _INDEX = "model.safetensors.index.json"
 _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
+# Types of numbers that numpy has, as safetensors names them.
+_OF_NUMPY = {"F64", "F32", "F16", "I8"}
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 
@@ -125,9 +131,11 @@ class PretrainedTokenizer(PieceReader):
         source: its name in the settings, to find it again.
         sums: the checksums of its files.
         held: whether models hold it in their folders.
+        kept: int64[kept], the places of the pieces that are kept; None: all.
 
     Attributes:
-        folder, source, sums, held: as passed.
+        folder, source, sums, held, kept: as passed.
+        whole: the description of the tokenizer, with the kept pieces.
         before, after: the numbers of the special tokens that a sentence begins and ends with.
 
     Raises:
@@ -141,22 +149,28 @@ class PretrainedTokenizer(PieceReader):
 
     rows = 16
 
+    precision = "single"
+    """The numbers that a tuned encoder computes with in training: ``auto``, ``single`` or ``bfloat16``."""
+
     _spec: PretrainedSpec | None = None  # the sizes that its vectors are read with
 
-    def __init__(self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False) -> None:
-        package()
+    def __init__(
+        self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False, kept: np.ndarray | None = None
+    ) -> None:
         # The encoder is read later, when the working folder may be another one.
-        self.folder, self.source, self.sums, self.held = folder.absolute(), source, dict(sums), held
+        self.folder, self.source, self.sums, self.held, self.kept = folder.absolute(), source, dict(sums), held, kept
         try:
-            super().__init__(json.dumps(tokenizer_of_forms(folder / TOKENIZER)))
-            whole = Subwords((folder / TOKENIZER).read_text(encoding="utf-8"))
+            self.whole = read_tokenizer(folder / TOKENIZER)
+            if kept is not None:
+                self.whole = keep(self.whole, kept)
+            super().__init__(json.dumps(tokenizer_of_forms(self.whole)))
+            self.before, self.after = Subwords(json.dumps(self.whole)).special_tokens()
         except (OSError, ValueError) as error:
             raise PretrainedError(f"{folder / TOKENIZER}: {error}") from error
-        self.before, self.after = whole.special_tokens()
 
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> PretrainedTokenizer | None:
-        """Return the tokenizer of the encoder that a plan names.
+        """Return the tokenizer of the encoder that a plan names; an encoder that is tuned keeps only some pieces.
 
         Raises:
             PretrainedError: the encoder is missing, or cannot be used.
@@ -167,16 +181,36 @@ class PretrainedTokenizer(PieceReader):
         log.info("%s: reading the tokenizer of the pretrained encoder", source)
         tokenizer = cls.of(source, download=True)
         width, layers = tokenizer.sizes()
-        tokenizer.held, tokenizer._spec = how.save, PretrainedSpec(width, layers, _SIZE, how.tune)
+        if how.layers is not None and how.layers > layers:
+            raise PretrainedError(
+                f"pretrained.layers={how.layers}: {source} has {layers} layers; give pretrained.layers={layers}"
+            )
+        n_kept = 0 if how.layers in (None, layers) else how.layers
+        spec = PretrainedSpec(width, 1 if how.tune else 1 + (n_kept or layers), _SIZE, how.tune, n_kept)
+        if how.tune:
+            tokenizer = tokenizer._with_pieces_of({form for sentence in sentences for form in sentence.forms}, how.pieces)
+        tokenizer.held, tokenizer._spec, tokenizer.precision = how.save, spec, how.precision
         return tokenizer
+
+    def _with_pieces_of(self, forms: Collection[str], most: int | None) -> PretrainedTokenizer:
+        """Return the tokenizer with the pieces that forms of a language need; see kept_pieces()."""
+        added = [token["id"] for token in self.whole.get("added_tokens") or []]
+        always = [*self.before, *self.after, *(place for place in added if place < len(self) - N_RESERVED)]
+        needed = {number - N_RESERVED for form in forms for number in self.numbers_of(form)}
+        kept = kept_pieces(self.whole["model"], "".join(forms), needed, most, always)
+        if kept is None:
+            return self
+        log.info("%s of %s pieces of the pretrained encoder are kept", f"{len(kept):,}", f"{len(self) - N_RESERVED:,}")
+        return PretrainedTokenizer(self.folder, self.source, self.sums, self.held, kept)
 
     @classmethod
     def files(cls, named: str) -> dict[str, Path]:
         """Return the files of the encoder.
 
         Raises:
-            PretrainedError: the encoder is missing.
+            PretrainedError: the encoder is missing, or a package that it needs.
         """
+        package()
         folder = find_encoder(named, download=True)
         return {name: folder / name for name in files_of(folder)}
 
@@ -202,8 +236,9 @@ class PretrainedTokenizer(PieceReader):
     def extended(
         self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
     ) -> PretrainedTokenizer:
-        same = copy(self)
-        same.held |= wanted.pretrained is not None and wanted.pretrained.save
+        same, how = copy(self), wanted.pretrained
+        if how is not None:
+            same.held, same.precision = self.held or how.save, how.precision
         return same
 
     def completed(self, spec: ClassifierSpec) -> ClassifierSpec:
@@ -268,17 +303,63 @@ class PretrainedTokenizer(PieceReader):
         return tokenizer
 
     def sizes(self) -> tuple[int, int]:
-        """Return the length of the encoder's vectors, and the number of its layers, including the embeddings."""
+        """Return the length of the encoder's vectors, and the number of its layers."""
         try:
             config = package().AutoConfig.from_pretrained(self.folder, trust_remote_code=False, local_files_only=True)
-            return int(config.hidden_size), int(config.num_hidden_layers) + 1
+            return int(config.hidden_size), int(config.num_hidden_layers)
         except Exception as error:  # any configuration of transformers may raise any error
             raise PretrainedError(f"{self.folder / CONFIG}: transformers knows no such encoder ({error})") from error
+
+    def config(self) -> dict[str, Any]:
+        """Return the encoder's config.json."""
+        config: dict[str, Any] = from_json((self.folder / CONFIG).read_bytes())
+        check_type(config, dict, CONFIG)
+        return config
+
+    def weights(self) -> dict[str, np.ndarray] | None:
+        """Return the encoder's weights by their names in transformers; None if numpy has no numbers of their type.
+
+        Raises:
+            PretrainedError: a file cannot be read.
+        """
+        tensors: dict[str, np.ndarray] = {}
+        with self.errors_in_files():
+            for path in sorted(self.folder.iterdir()):
+                if _WEIGHTS.fullmatch(path.name):
+                    with safe_open(path, framework="np") as file:
+                        names = list(file.keys())
+                        if not {file.get_slice(name).get_dtype() for name in names} <= _OF_NUMPY:
+                            return None
+                        tensors |= {name: file.get_tensor(name) for name in names}
+        return tensors
+
+    def check_encoder(self, n_vectors: int, positions: int) -> None:
+        """Refuse an encoder with vectors for this many pieces, and for pieces in this many positions, that does not fit.
+
+        Raises:
+            PretrainedError: it does not fit the tokenizer.
+        """
+        if positions - len(self.before) - len(self.after) < self.rows:
+            raise PretrainedError(f"{self.folder}: it reads only {positions} pieces at a time; take another pretrained encoder")
+        if len(self) - N_RESERVED > n_vectors:
+            raise PretrainedError(
+                f"{self.folder}: {TOKENIZER} has more pieces than the encoder has vectors; are both from the same model?"
+            )
+
+    @contextmanager
+    def errors_in_files(self) -> Iterator[None]:
+        """Turn errors of damaged files into a PretrainedError."""
+        try:
+            yield
+        except PretrainedError:
+            raise
+        except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
+            said = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise PretrainedError(f"{self.folder}: this pretrained encoder cannot be read ({said})") from error
 
     @classmethod
     def of(cls, name: str, *, download: bool = False) -> PretrainedTokenizer:
         """Return the tokenizer of an encoder; see find_encoder()."""
-        package()
         folder = find_encoder(name, download=download)
         return cls(folder, str(folder.absolute()) if Path(name).is_dir() else name, sums_of(folder))
 

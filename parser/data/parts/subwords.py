@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import logging
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -27,6 +26,7 @@ from safetensors import SafetensorError, safe_open
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import counted
 from parser.data.attributes import SUBWORDS, AttributeColumns
+from parser.data.parts.kept_pieces import keep, kept_pieces
 from parser.data.parts.part import FormPart, PartWishes, WordPart
 from parser.data.vocabulary import N_RESERVED, UNKNOWN
 from parser.model_folder import SUBWORD_TOKENIZER, Contents
@@ -207,7 +207,7 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPON
     Raises:
         SubwordError: a file is missing or cannot be read.
     """
-    description, table = tokenizer_of_forms(folder / TOKENIZER), _read_table(folder / WEIGHTS)
+    description, table = tokenizer_of_forms(read_tokenizer(folder / TOKENIZER)), _read_table(folder / WEIGHTS)
     whole = Subwords(json.dumps(description))
     if len(whole) - N_RESERVED > len(table):
         raise SubwordError(f"{folder}: {TOKENIZER} has {len(whole) - N_RESERVED:,} pieces, {WEIGHTS} {len(table):,} vectors")
@@ -219,10 +219,12 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPON
     centre = means.mean(axis=0)
     projected = _principal(means - centre, components)
     scale = np.sqrt((((means - centre) @ projected) ** 2).sum(axis=1).mean())
-    kept = _keep_scripts(description, "".join(pieces), len(whole) - N_RESERVED)
+    kept = kept_pieces(description["model"], "".join(pieces))
+    table = table[: len(whole) - N_RESERVED] if kept is None else table[kept]
+    description = description if kept is None else keep(description, kept)
     subwords = Subwords(json.dumps(description, ensure_ascii=False))
     vectors = np.zeros((len(subwords), components), np.float16)
-    vectors[N_RESERVED:] = (table[kept] - centre) @ projected / (scale or 1.0)
+    vectors[N_RESERVED:] = (table - centre) @ projected / (scale or 1.0)
     return subwords, vectors
 
 
@@ -233,31 +235,38 @@ def _principal(centred: np.ndarray, n: int) -> np.ndarray:
     return first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(n)])
 
 
-def tokenizer_of_forms(path: Path) -> dict[str, Any]:
-    """Return the description of a tokenizer, changed to segment single forms.
-
-    It finds no special tokens in forms; a byte-level tokenizer sees a blank before each form.
+def read_tokenizer(path: Path) -> dict[str, Any]:
+    """Return the description of a tokenizer, in the JSON of the package ``tokenizers``.
 
     Raises:
         SubwordError: the file cannot be read.
     """
     try:
         description: dict[str, Any] = from_json(path.read_bytes())
-        model = description.get("model", {})
-        special = {token["content"] for token in description.get("added_tokens", []) if token["special"]}
-        if model.get("type") == "Unigram":  # its vocabulary has the special tokens; no piece has a blank
-            vocabulary = [[f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]]
-            description["model"] = model | {"vocab": vocabulary}
-        kinds = [description.get("pre_tokenizer") or {}]
-        kinds += kinds[0].get("pretokenizers", [])
-        if any(kind.get("type") == "ByteLevel" and not kind.get("add_prefix_space") for kind in kinds):
-            before = [description["normalizer"]] if description.get("normalizer") else []
-            blank = {"type": "Prepend", "prepend": " "}
-            description["normalizer"] = {"type": "Sequence", "normalizers": [*before, blank]}
-        return description | {"added_tokens": []}
+        tokenizer_of_forms(description)
+        return description
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         wanted = f"name a folder of a pretrained encoder with {WEIGHTS} and {TOKENIZER} in it"
         raise SubwordError(f"{path} cannot be read ({error}); {wanted}") from error
+
+
+def tokenizer_of_forms(description: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of a tokenizer, changed to segment single forms.
+
+    It finds no special tokens in forms; a byte-level tokenizer sees a blank before each form.
+    """
+    description, model = {**description}, description.get("model", {})
+    special = {token["content"] for token in description.get("added_tokens", []) if token["special"]}
+    if model.get("type") == "Unigram":  # its vocabulary has the special tokens; no piece has a blank
+        vocabulary = [[f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]]
+        description["model"] = model | {"vocab": vocabulary}
+    kinds = [description.get("pre_tokenizer") or {}]
+    kinds += kinds[0].get("pretokenizers", [])
+    if any(kind.get("type") == "ByteLevel" and not kind.get("add_prefix_space") for kind in kinds):
+        before = [description["normalizer"]] if description.get("normalizer") else []
+        blank = {"type": "Prepend", "prepend": " "}
+        description["normalizer"] = {"type": "Sequence", "normalizers": [*before, blank]}
+    return description | {"added_tokens": []}
 
 
 def _read_table(path: Path) -> np.ndarray:
@@ -275,30 +284,3 @@ def _read_table(path: Path) -> np.ndarray:
     except (OSError, ValueError, SafetensorError) as error:
         raise SubwordError(f"{path}: the input embeddings of a pretrained encoder cannot be read ({error})") from error
     return table
-
-
-def _keep_scripts(description: dict[str, Any], text: str, n: int) -> np.ndarray:
-    """Remove pieces with letters of scripts that a text lacks from a tokenizer with a unigram model.
-
-    Returns:
-        int64[pieces], the places of the kept ones among the ``n`` pieces.
-    """
-    model = description["model"]
-    if model.get("type") != "Unigram":
-        return np.arange(n)
-    scripts = {_script(character) for character in text if character.isalpha()}
-    stay = [
-        place
-        for place, (piece, _) in enumerate(model["vocab"])
-        if place == model["unk_id"] or all(_script(c) in scripts for c in piece if c.isalpha())
-    ]
-    description["model"] = model | {
-        "vocab": [model["vocab"][place] for place in stay],
-        "unk_id": stay.index(model["unk_id"]),
-    }
-    return np.array(stay)
-
-
-def _script(letter: str) -> str:
-    """Return the first word of a letter's name, such as LATIN."""
-    return unicodedata.name(letter, "").partition(" ")[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -58,6 +58,7 @@ class TrainedClassifier:
     corpus: Corpus
     order: torch.Generator
     fresh_model: Callable[[], TrainedModel]
+    _tuning: tuple[tuple[str, float], TorchOptimizer] | None = field(default=None, init=False)
 
     @property
     def device(self) -> torch.device:
@@ -87,7 +88,13 @@ class TrainedClassifier:
         return {} if fixed or not any(shares.values()) else shares
 
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
-        """Return one of torch's optimizers, for gradients by autograd."""
+        """Return one of torch's optimizers, for gradients by autograd.
+
+        Where a pretrained encoder is tuned, a pass goes on with the optimizer of the pass before: the first steps of a new one
+        would rest on few gradients, and the learning rate would rise again.
+        """
+        if self._tuning is not None and (plan.name, plan.learning_rate) == self._tuning[0]:
+            return self._tuning[1]
         tunings = (part.tuning(self.plan) for part in self.model.vocabularies.parts)
         tuning = next(
             (
@@ -97,7 +104,9 @@ class TrainedClassifier:
             ),
             None,
         )
-        return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
+        optimizer = TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
+        self._tuning = None if tuning is None else ((plan.name, plan.learning_rate), optimizer)
+        return optimizer
 
     def weights(self) -> dict[str, Tensor]:
         """Return copies of the trained weights, on the CPU."""
@@ -109,6 +118,7 @@ class TrainedClassifier:
 
     def begin_anew(self) -> None:
         """Reinitialize the weights."""
+        self._tuning = None
         self.put_weights(trained_weights(self.fresh_model().classifier))
 
     def state(self) -> Saved:
