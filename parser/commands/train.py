@@ -288,8 +288,8 @@ def with_fixed(given: Given) -> list[str]:
 OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # configs/train.yaml names folders with it
 
 
-def _las(metrics: dict[str, Any], part: str) -> float | None:
-    return (metrics[part] or {}).get("las")
+def _las(metrics: dict[str, Any], split: str) -> float | None:
+    return (metrics[split] or {}).get("las")
 
 
 def main() -> None:

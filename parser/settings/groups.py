@@ -141,7 +141,7 @@ class PathSetting:
 
 
 _FILE, _FILES = PathSetting(PathKind.FILE), PathSetting(PathKind.FILE, several=True)
-_PARTS = PathSetting(PathKind.FILE, several=True, inside=True)
+_SPLIT_FILES = PathSetting(PathKind.FILE, several=True, inside=True)
 _FOLDER = PathSetting(PathKind.MODEL)
 _PRETRAINED, _PLACE = PathSetting(PathKind.PRETRAINED), PathSetting(PathKind.FOLDER)
 
@@ -184,9 +184,9 @@ class TreebankFiles:
 
     name: str = MISSING
     # str | list[str] | dict[str, str | list[str]] | None, for which OmegaConf has no type
-    train: Any = path(_PARTS)
-    dev: Any = path(_PARTS)
-    test: Any = path(_PARTS)
+    train: Any = path(_SPLIT_FILES)
+    dev: Any = path(_SPLIT_FILES)
+    test: Any = path(_SPLIT_FILES)
     held_out: Any = 0.0  # float | list[float], for which OmegaConf has no type
     folds: int | None = number(2, 1000, "the number of folds", default=None)
     fold: int | None = number(1, 1000, "the number of a fold", default=None)

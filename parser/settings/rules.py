@@ -197,18 +197,18 @@ _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
 
 def _wrong_treebanks(settings: Settings) -> Iterator[str]:
     if not isinstance(settings.treebank.train, dict):
-        for part in ("dev", "test"):
-            if isinstance(getattr(settings.treebank, part), dict):
-                yield f"treebank.{part}={{...}} names treebanks, but treebank.train does not; give {_BY_NAME}"
+        for split in ("dev", "test"):
+            if isinstance(getattr(settings.treebank, split), dict):
+                yield f"treebank.{split}={{...}} names treebanks, but treebank.train does not; give {_BY_NAME}"
         return
     if not isinstance(settings, BiLSTMSettings):
         yield f"{_BY_NAME}: only an encoder tells treebanks apart; choose model=bilstm, or give a list of files"
-    for part in ("dev", "test"):
-        if (files := getattr(settings.treebank, part)) is not None and not isinstance(files, dict):
-            yield f"treebank.{part}={files}: name the treebank of each file, as in {_BY_NAME}"
+    for split in ("dev", "test"):
+        if (files := getattr(settings.treebank, split)) is not None and not isinstance(files, dict):
+            yield f"treebank.{split}={files}: name the treebank of each file, as in {_BY_NAME}"
         elif unknown := sorted({*(files or {})} - {*settings.treebank.train}):
             near = did_you_mean(unknown[0], settings.treebank.train)
-            yield f"treebank.{part}: {unknown[0]} is unknown{near}; treebank.train names {', '.join(settings.treebank.train)}"
+            yield f"treebank.{split}: {unknown[0]} is unknown{near}; treebank.train names {', '.join(settings.treebank.train)}"
 
 
 def _wrong_partial(settings: Settings) -> Iterator[str]:

@@ -122,7 +122,7 @@ class ModelCard(Observer):
         train, folder = metrics["train"], self._start.folder / MODEL
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
-        measured = [part for part in ("dev", "test") if metrics[part]]
+        measured = [split for split in ("dev", "test") if metrics[split]]
         model_columns = predicted_columns(folder) if measured else ()
         predicted = [name for name in _TAG_SCORES if name in model_columns]
         columns = [*_SCORES, *predicted]
@@ -134,8 +134,8 @@ class ModelCard(Observer):
             needs += "; --tags=fill writes those that the model predicts"
         settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
         scores = [
-            f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' if key in metrics[part] else '-' for key in columns)} |"
-            for part in measured
+            f"| {split} | {' | '.join(f'{metrics[split][key]:.2f}' if key in metrics[split] else '-' for key in columns)} |"
+            for split in measured
         ]
         input_options = "text.txt --text" if not tags and has_tokenizer(folder) else "input.conllu"
         if treebanks := attributes.get(TREEBANK):

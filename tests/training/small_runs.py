@@ -7,7 +7,7 @@ import pytest
 
 from parser.beam_settings import Beam
 from parser.data.treebank import read_treebank
-from parser.evaluation.gold_part import GoldPart
+from parser.evaluation.gold_split import GoldSplit
 from parser.model.loading import load
 from parser.settings.plan import Plan
 from parser.training import run_folder
@@ -109,5 +109,5 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def check_measured(treebank: Path, folder: Path, scores: dict[str, float], beam: Beam | None) -> None:
     """The model of a run has these scores on the treebank with this beam."""
     model = load(folder)
-    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    gold = GoldSplit.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
     assert scores == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))

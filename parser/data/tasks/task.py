@@ -136,7 +136,7 @@ class Task(ABC):
         return False
 
     def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return the scores in metrics.json of a task that is learned after the parser; GoldPart scores the columns of others.
+        """Return the scores in metrics.json of a task that is learned after the parser; GoldSplit scores the columns of others.
 
         Args:
             sentences: gold sentences; ones without gold data have no scores.
