@@ -81,10 +81,9 @@ class BoundStackRows(BoundOracle):
         self.keys = np.empty(len(trees.heads), np.int32)  # the stack element of each kept row, and whether it is linked
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
         longest = int(trees.lengths.max(initial=0))
-        self.spare = tuple(  # working space of fill_chart
-            np.empty(size, np.int16)
-            for size in (triangle_size(longest), triangle_size(longest), 2 * (longest + 1) * (longest + 2))
-        )
+        triangle = triangle_size(longest)
+        # Working space of fill_chart.
+        self.spare = tuple(np.empty(size, np.int16) for size in (triangle, triangle, 2 * (longest + 1) * (longest + 2)))
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:

@@ -83,6 +83,8 @@ def _table(packs: Mapping[str, Entry]) -> str:
 
 
 def _cell(column: str, value: object) -> str:
-    if isinstance(value, int | float):
-        return f"{value / 1e6:.1f}" if column == "bytes" else f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
-    return str(value)
+    if not isinstance(value, int | float):
+        return str(value)
+    if column == "bytes":
+        return f"{value / 1e6:.1f}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

@@ -106,10 +106,10 @@ def _scores(metrics: dict[str, Any], prefix: str) -> str:
 
 def _trained(name: str, members: dict[str, dict[str, Path]], folder: Path, settings: list[str]) -> dict[str, Any] | None:
     """Train in a new process, and return the metrics; None if it failed, after it has printed why."""
-    split_settings = [
-        _split_setting(split, {treebank: files[split] for treebank, files in members.items() if split in files}, members)
-        for split in _SPLITS
-    ]
+    split_settings = []
+    for split in _SPLITS:
+        split_files = {treebank: files[split] for treebank, files in members.items() if split in files}
+        split_settings.append(_split_setting(split, split_files, members))
     held_out = [] if any("dev" in files for files in members.values()) else ["treebank.held_out=0.1"]
     run_settings = [f"treebank.name={quoted(escaped(name))}", *split_settings, *held_out]
     command = [sys.executable, "-P", "-m", "parser.commands", "train", *run_settings, *settings]

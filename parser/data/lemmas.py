@@ -309,11 +309,8 @@ class Lemmas:
         lemma = self.seen.get((), {}).get(form)
         if lemma is None or not upos or not (upos_of_lemma := self.known.upos(lemma)) or upos not in self.known.by_upos:
             return lemma
-        return (
-            lemma
-            if any(other in upos_of_lemma and (not strictly or self.use.had(form, other)) for other in alike(upos))
-            else None
-        )
+        fitting = [other for other in alike(upos) if other in upos_of_lemma]
+        return lemma if any(not strictly or self.use.had(form, other) for other in fitting) else None
 
     def remembered(
         self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str, binding: tuple[str, bool] = ("", True)

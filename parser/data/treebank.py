@@ -51,8 +51,8 @@ _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
 
 # The values of UPOS in Universal Dependencies: https://universaldependencies.org/u/pos/
 UD_TAGS = (
-    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM"),
-    *("VERB", "X"),
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
 )
 
 # How many faults an error lists.

@@ -310,21 +310,14 @@ def predicted_tags(model: ParserModel) -> TagUse:
 def flags() -> dict[str, tuple[type, Flag]]:
     """Return, by name of an option, its flag and the first type that its value may have."""
     hints = get_type_hints(ParseOptions)
-    return {
-        option_field.name: (
-            (get_args(hints[option_field.name]) or (hints[option_field.name],))[0],
-            option_field.metadata["flag"],
-        )
-        for option_field in fields(ParseOptions)
-    }
+    types = {name: (get_args(hint) or (hint,))[0] for name, hint in hints.items()}
+    return {option.name: (types[option.name], option.metadata["flag"]) for option in fields(ParseOptions)}
 
 
 def changed(options: ParseOptions) -> dict[str, Any]:
     """Return, by name, the options that differ from their defaults."""
-    values = {
-        option_field.name: (getattr(options, option_field.name), option_field.default) for option_field in fields(options)
-    }
-    return {name: value for name, (value, default) in values.items() if value != default}
+    defaults = {option.name: option.default for option in fields(options)}
+    return {name: value for name, default in defaults.items() if (value := getattr(options, name)) != default}
 
 
 def refuse(model: ParserModel, options: ParseOptions) -> None:

@@ -288,10 +288,10 @@ class HeadScorer(TaskModule):
         dependents = self._vectors(self.arc_dependent, vectors, dropping).transpose(0, 1)
         heads = self._vectors(self.arc_head, vectors, dropping).transpose(0, 1)
         scores = dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
-        outside = (
-            torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device).flatten().index_fill(0, grid.cells, False)
-        )
-        return scores.masked_fill(outside.view(vectors.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
+        longest, n_sentences = vectors.shape[:2]
+        outside = torch.ones(longest * n_sentences, dtype=torch.bool, device=vectors.device)
+        outside = outside.index_fill(0, grid.cells, False).view(longest, n_sentences)
+        return scores.masked_fill(outside.t()[:, None], -torch.inf).transpose(0, 1)
 
     def _relation_scores(self, dependents: Tensor, heads: Tensor) -> Tensor:
         """Return float32[m, relations], as relation_product does, by two matrix products, in a fifth of the time."""

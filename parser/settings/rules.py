@@ -51,12 +51,13 @@ from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 DEVICES = ("cpu", "cuda")
 
 _NETWORK_KEYS = (
-    *("column", "recipe", "vocabulary_from", "start", "vectors", "features", "embeddings", "classifier", "optimizer"),
-    *("first_pass", "second_pass", "beam.training.learning_rate", "beam.training.batch_sentences"),
+    *("column", "recipe", "vocabulary_from", "start", "vectors", "features", "embeddings"),
+    *("classifier", "optimizer", "first_pass", "second_pass"),
+    *("beam.training.learning_rate", "beam.training.batch_sentences"),
 )
 _FIRST_PASSES_KEYS = (
-    *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate", "optimizer.batch_size", "first_pass"),
-    "second_pass",
+    *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate"),
+    *("optimizer.batch_size", "first_pass", "second_pass"),
 )
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
@@ -119,12 +120,15 @@ def _unread(settings: Settings) -> Iterator[tuple[str, str]]:
         wanting += [(exploring, settings.online.mode == Mode.explore, "online.mode=explore")]
     if isinstance(settings, BiLSTMSettings):
         pretrained, tuned = settings.encoder.pretrained is not None, settings.pretrained.tune
+        of_tuning = ["pretrained.learning_rate", "pretrained.warmup"]
+        of_files = ["pretrained.save", "pretrained.cache"]
+        tuning = "pretrained.tune=true"
         wanting += [
             (["pretrained.tune"], anew, "start=null"),
             (["pretrained.tune"], pretrained, "encoder.pretrained=FOLDER"),
-            (["encoder.augment"], tuned or not pretrained, "pretrained.tune=true or encoder.pretrained=null"),
-            (["pretrained.learning_rate", "pretrained.warmup"], tuned or not anew, "pretrained.tune=true or start=RUN_FOLDER"),
-            (["pretrained.save", "pretrained.cache"], pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
+            (["encoder.augment"], tuned or not pretrained, f"{tuning} or encoder.pretrained=null"),
+            (of_tuning, tuned or not anew, f"{tuning} or start=RUN_FOLDER"),
+            (of_files, pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
         ]
     if isinstance(settings, MlpSettings):
         others = [f"lattice.{name}" for name in ("dev", "test", "lookahead", "gold", "max_arcs", "choices", "beam")]
@@ -378,5 +382,5 @@ def oracle_options(settings: Settings) -> dict[str, Any]:
     """Return the options, besides the strategy, of the oracle that all passes after the first use."""
     # If arcs can be undone, shift and right always tie, and neither would be taught.
     undoes = settings.nonmonotonic and settings.oracle == "arc_eager_rows"
-    ties = {"ties": settings.ties} if settings.ties is not None else {"ties": "monotonic"} if undoes else {}
-    return {**system_options(settings), **ties}
+    ties = "monotonic" if settings.ties is None and undoes else settings.ties
+    return {**system_options(settings), **({} if ties is None else {"ties": ties})}

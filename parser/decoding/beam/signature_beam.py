@@ -467,16 +467,16 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
             continue
         waiting.pop()
         if ways:
-            joined = [
-                (derivations[above], derivations[below], float(items.shifts[below]), cost, transition_of(output, n_relations))
-                for above, below, output, cost in ways
-            ]
+            joined = []
+            for above, below, output, cost in ways:
+                transition = transition_of(output, n_relations)
+                joined.append((derivations[above], derivations[below], float(items.shifts[below]), cost, transition))
             derivations[place] = _best(joined, numbers, k)
         elif place not in derivations:
-            derivations[place] = [Derivation(float(items.insides[place]), (int(items.begins[place]), NO_NODE, NO_NODE))]
-    for derivation in sorted(
-        (derivation for place in last for derivation in derivations[place]), key=lambda derivation: -derivation.score
-    ):
+            tree = int(items.begins[place]), NO_NODE, NO_NODE
+            derivations[place] = [Derivation(float(items.insides[place]), tree)]
+    whole = [derivation for place in last for derivation in derivations[place]]
+    for derivation in sorted(whole, key=lambda derivation: -derivation.score):
         yield Tree(derivation.score, *_arcs(derivation, tokens))
 
 

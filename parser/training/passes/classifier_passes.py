@@ -89,14 +89,9 @@ class TrainedClassifier:
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd."""
         tunings = (part.tuning(self.plan) for part in self.model.vocabularies.parts)
-        tuning = next(
-            (
-                Tuning(f"{TOKENS}{part_tuning.prefix}", part_tuning.learning_rate / plan.learning_rate, part_tuning.warmup)
-                for part_tuning in tunings
-                if part_tuning
-            ),
-            None,
-        )
+        tuning = None
+        if (first := next(filter(None, tunings), None)) is not None:
+            tuning = Tuning(f"{TOKENS}{first.prefix}", first.learning_rate / plan.learning_rate, first.warmup)
         return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
 
     def weights(self) -> dict[str, Tensor]:

@@ -190,10 +190,11 @@ class _Disturbance:
 def _attached(tokens: Sequence[Token]) -> list[Token]:
     """Take away the blanks before marks and after opening brackets."""
     following = [token.form for token in tokens[1:]] + [""]
-    return [
-        Token(token.form, token.words, token.space_after and not _MARKS.fullmatch(then) and token.form not in _OPENING)
-        for token, then in zip(tokens, following, strict=True)
-    ]
+    attached = []
+    for token, then in zip(tokens, following, strict=True):
+        space_after = token.space_after and not _MARKS.fullmatch(then) and token.form not in _OPENING
+        attached.append(Token(token.form, token.words, space_after))
+    return attached
 
 
 def _with_last(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
