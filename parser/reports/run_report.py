@@ -25,7 +25,10 @@ from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load
 from parser.storage import from_json
 
-_SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
+_SETTINGS = (
+    *("treebank", "system", "degree", "column", "oracle", "strategy", "ties"),
+    *("recipe", "model", "seed"),
+)
 # The score of each column that a model may predict.
 _PREDICTED = {"upos": "upos", "xpos": "xpos", "feats": "ufeats", "lemma": "lemmas"}
 _BY = "LAS by"

@@ -26,16 +26,19 @@ _UNKNOWN = 255  # a character that classify() has not seen yet
 
 _APOSTROPHES, _QUOTES = "'\u2019\u2018`\u00b4\u02bc", '"\u201c\u201d\u201e\u00ab\u00bb'
 _CLASSES = {
-    ".": PERIOD, ",": COMMA, ";": SEMICOLON, ":": COLON, "\u2026": ELLIPSIS, "@": AT, "#": NUMBER_SIGN, "%": MATH,
-    "&": AMPERSAND, **dict.fromkeys("!?\u037e\u3002\uff01\uff1f\u0589", STOP), **dict.fromkeys("_*~^", JOINER),
-    **dict.fromkeys("-\u2010\u2011", HYPHEN), **dict.fromkeys("\u2013\u2014", DASH), **dict.fromkeys("/\\", SLASH),
-    **dict.fromkeys("\u055e\u055b\u055c", ACCENT), **dict.fromkeys(_APOSTROPHES, APOSTROPHE), **dict.fromkeys(_QUOTES, QUOTE),
-    **dict.fromkeys("\n\r\v\x85\u2028", LINE), **dict.fromkeys("\f\u2029", PARAGRAPH), "\0": BLANK, "\ufeff": NONE,
+    ".": PERIOD, ",": COMMA, ";": SEMICOLON, ":": COLON, "\u2026": ELLIPSIS, "@": AT, "#": NUMBER_SIGN,
+    "%": MATH, "&": AMPERSAND, "\0": BLANK, "\ufeff": NONE,
+    **dict.fromkeys("!?\u037e\u3002\uff01\uff1f\u0589", STOP), **dict.fromkeys("_*~^", JOINER),
+    **dict.fromkeys("-\u2010\u2011", HYPHEN), **dict.fromkeys("\u2013\u2014", DASH),
+    **dict.fromkeys("/\\", SLASH), **dict.fromkeys("\u055e\u055b\u055c", ACCENT),
+    **dict.fromkeys(_APOSTROPHES, APOSTROPHE), **dict.fromkeys(_QUOTES, QUOTE),
+    **dict.fromkeys("\n\r\v\x85\u2028", LINE), **dict.fromkeys("\f\u2029", PARAGRAPH),
 }  # fmt: skip
 _CATEGORIES = {
-    "Ll": LOWER, "Lu": UPPER, "Lt": UPPER, "Lo": LETTER, "Lm": LETTER, "Mn": MARK, "Mc": MARK, "Me": MARK, "Nd": DIGIT,
-    "Nl": DIGIT, "No": DIGIT, "Pd": DASH, "Ps": OPENING, "Pe": CLOSING, "Pi": QUOTE, "Pf": QUOTE, "Pc": JOINER, "Sm": MATH,
-    "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
+    "Ll": LOWER, "Lu": UPPER, "Lt": UPPER, "Lo": LETTER, "Lm": LETTER,
+    "Mn": MARK, "Mc": MARK, "Me": MARK, "Nd": DIGIT, "Nl": DIGIT, "No": DIGIT,
+    "Pd": DASH, "Ps": OPENING, "Pe": CLOSING, "Pi": QUOTE, "Pf": QUOTE, "Pc": JOINER,
+    "Sm": MATH, "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
 }  # fmt: skip
 
 # TextCharacters around each paragraph, so that functions that read neighbours need not look for its ends.

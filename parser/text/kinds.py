@@ -42,8 +42,8 @@ _LETTERS = "A-Za-z0-9\u00c0-\u052f\u0531-\u0587"
 _ADDRESS = rf"(?:[{_LETTERS}{_MARKS_OF_ADDRESS}]|['\u2019](?!s\W*$)|\([^\s()]*\))+(?<![.,;:!?'\u2019])"
 _ADDRESS_BEFORE = rf"(?:[A-Za-z0-9{_MARKS_OF_ADDRESS}']|\([^\s()]*\))+{_END}"
 _EXTENSIONS = (
-    "pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|json|xml|ya?ml|html?|css|[jt]sx?|py|java|cpp|php|sql|md|tex|zip|gz|tar|exe|jpe?g|png|"
-    "gif|svg|mp[34]"
+    "pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|json|xml|ya?ml|html?|css|[jt]sx?|py|java|cpp|php|sql|md|"
+    "tex|zip|gz|tar|exe|jpe?g|png|gif|svg|mp[34]"
 )
 _DOMAINS = "com|org|net|edu|gov|mil|info|biz|int|io|eu|uk|us|ie|de|fr|es|pt|br|it|nl|ru|vn|kr|am|jp|cn|in|au|ca"
 _PICTURE, _SHADES, _FLAG = (

@@ -6,9 +6,12 @@ property for any table of features, for arc-standard: for each depth d of the st
 there. The set begins with the slots of the table, and is closed under the transitions. If a transition makes something visible
 at s0, it was visible before, at this place (q: the rest of a position; r1: the outermost right child; r2: the next one):
 
-    reduce_left: s0 becomes r1 of s1     r1.q  at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
-    reduce_right: s1 becomes l1 of s0    l1.q  at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
-    shift: s_d becomes s_{d+1}           at depth d: all that is visible at depth d + 1
+    reduce_left (s0 becomes r1 of s1)
+        r1.q at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
+    reduce_right (s1 becomes l1 of s0)
+        l1.q at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
+    shift (s_d becomes s_{d+1})
+        at depth d: all that is visible at depth d + 1
 
 The relation of the new child is the transition's own. The values read in the buffer follow from its front.
 
