@@ -127,4 +127,5 @@ def _split_setting(split: str, files: dict[str, Path], members: Collection[str])
         return f"{key}=null"
     if len(members) == 1:
         return override(key, *files.values())
-    return f"{key}={{{','.join(override(name, file).replace('=', ': ', 1) for name, file in files.items())}}}"
+    entries = [override(name, file).replace("=", ": ", 1) for name, file in files.items()]
+    return f"{key}={{{','.join(entries)}}}"

@@ -185,7 +185,8 @@ class GoldBeamSearch(BeamParser):
         search = number, start, length, model, rules, merging, self._trees.gold
         with self._trees.oracle.lock:
             lost = search_with_gold(*search, *workspace.search_arguments)
-        assert lost >= 0, "the stacks are large enough: a step of arc-standard makes at most one cell and one node"
+        # A step of arc-standard makes at most one cell and one node.
+        assert lost >= 0, "the stacks are large enough"
         return lost > 0
 
 
