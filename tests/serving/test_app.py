@@ -506,7 +506,8 @@ def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
 
 
 RELATION = """(() => {
-  const box = document.querySelector(`.sentence > .tree g[data-child="WORD"] text`).getBoundingClientRect();
+  const drawn = document.querySelector(`.sentence > .tree g[data-child="WORD"] text`);
+  const box = drawn.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
 
@@ -537,7 +538,8 @@ def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, ope
 
 
 CURVE_ENDS_AT = """(() => {
-  const line = document.querySelector(".dragged"), at = line.getPointAtLength(line.getTotalLength());
+  const line = document.querySelector(".dragged");
+  const at = line.getPointAtLength(line.getTotalLength());
   const shown = at.matrixTransform(line.getScreenCTM());
   return [shown.x, shown.y, document.querySelectorAll(".target").length];
 })()"""

@@ -17,7 +17,8 @@ from tests.searches import parser_with_beam
 from tests.toy import planned
 
 SMALL = [
-    "classifier.hidden=32", "vectors.dimensions=16", "optimizer.batch_size=20", "first_pass.epochs=3", "second_pass.epochs=3",
+    "classifier.hidden=32", "vectors.dimensions=16", "optimizer.batch_size=20",
+    "first_pass.epochs=3", "second_pass.epochs=3",
 ]  # fmt: skip
 
 BILSTM = ["recipe=accurate", "model=bilstm", "encoder.layers=1", "encoder.hidden=8", "classifier.hidden=8"]
@@ -29,9 +30,11 @@ GLOBAL = [
 
 # For recipe=text.
 TEXT = [
-    "recipe=text", "encoder.layers=2", "encoder.hidden=16", "encoder.characters.hidden=6", "encoder.characters.embedding=6",
-    "encoder.tagger.size=4", "encoder.heads.size=7", "encoder.heads.relation_size=5", "encoder.lemmas.size=12",
-    "classifier.hidden=24", "vectors.dimensions=8", "optimizer.batch_size=60", "first_pass.epochs=1", "second_pass.epochs=2",
+    "recipe=text", "encoder.layers=2", "encoder.hidden=16", "encoder.characters.hidden=6",
+    "encoder.characters.embedding=6", "encoder.tagger.size=4", "encoder.heads.size=7",
+    "encoder.heads.relation_size=5", "encoder.lemmas.size=12", "classifier.hidden=24",
+    "vectors.dimensions=8", "optimizer.batch_size=60", "first_pass.epochs=1",
+    "second_pass.epochs=2",
 ]  # fmt: skip
 
 
