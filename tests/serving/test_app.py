@@ -428,12 +428,14 @@ def test_the_page_in_a_browser(server, tmp_path):
 
 
 # Where words are in the window, and their heads; of the first tree.
-WORDS = """[...document.querySelectorAll('.sentence > .tree svg text[font-size="15"]')].map(word => {
+WORDS = """[...document.querySelectorAll('.sentence > .tree svg text[font-size="15"]')].map(
+word => {
   const box = word.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 })"""
 HEADS = (
-    r"""document.querySelector("pre").textContent.split("\n").map(line => line.split("\t")[6]).filter(Boolean).map(Number)"""
+    r"""document.querySelector("pre").textContent.split("\n").map(line => line.split("\t")[6])"""
+    ".filter(Boolean).map(Number)"
 )
 
 
