@@ -44,7 +44,8 @@ const correct = async (changes, number) => {
   } catch {}
   waiting = false;
   if (wrong) {
-    const told = Object.assign(document.createElement("p"), {className: "wrong", role: "alert", textContent: wrong});
+    const told = document.createElement("p");
+    Object.assign(told, {className: "wrong", role: "alert", textContent: wrong});
     find(number).querySelector(".tree, .note").after(told);
     return;
   }

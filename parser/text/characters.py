@@ -26,8 +26,8 @@ _UNKNOWN = 255  # a character that classify() has not seen yet
 
 _APOSTROPHES, _QUOTES = "'\u2019\u2018`\u00b4\u02bc", '"\u201c\u201d\u201e\u00ab\u00bb'
 _CLASSES = {
-    ".": PERIOD, ",": COMMA, ";": SEMICOLON, ":": COLON, "\u2026": ELLIPSIS, "@": AT, "#": NUMBER_SIGN,
-    "%": MATH, "&": AMPERSAND, "\0": BLANK, "\ufeff": NONE,
+    ".": PERIOD, ",": COMMA, ";": SEMICOLON, ":": COLON, "\u2026": ELLIPSIS, "@": AT,
+    "#": NUMBER_SIGN, "%": MATH, "&": AMPERSAND, "\0": BLANK, "\ufeff": NONE,
     **dict.fromkeys("!?\u037e\u3002\uff01\uff1f\u0589", STOP), **dict.fromkeys("_*~^", JOINER),
     **dict.fromkeys("-\u2010\u2011", HYPHEN), **dict.fromkeys("\u2013\u2014", DASH),
     **dict.fromkeys("/\\", SLASH), **dict.fromkeys("\u055e\u055b\u055c", ACCENT),

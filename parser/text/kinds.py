@@ -45,7 +45,8 @@ _EXTENSIONS = (
     "pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|json|xml|ya?ml|html?|css|[jt]sx?|py|java|cpp|php|sql|md|"
     "tex|zip|gz|tar|exe|jpe?g|png|gif|svg|mp[34]"
 )
-_DOMAINS = "com|org|net|edu|gov|mil|info|biz|int|io|eu|uk|us|ie|de|fr|es|pt|br|it|nl|ru|vn|kr|am|jp|cn|in|au|ca"
+_COUNTRIES = "eu|uk|us|ie|de|fr|es|pt|br|it|nl|ru|vn|kr|am|jp|cn|in|au|ca"
+_DOMAINS = f"com|org|net|edu|gov|mil|info|biz|int|io|{_COUNTRIES}"
 _PICTURE, _SHADES, _FLAG = (
     "[\u2190-\u2bff\U0001f000-\U0001faff]",
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]",

@@ -150,7 +150,8 @@ def lines(words: str, comments: str = "") -> str:
     for number, form in enumerate(forms, 1):
         misc = "SpaceAfter=No" if "".join(forms[number : number + 1]).startswith("-") else "_"
         relation = "dep" if number > 1 else "root"
-        text += f"{number}\t{form.removeprefix('-')}\tl\tX\tx\tA=b\t{number - 1}\t{relation}\t_\t{misc}\n"
+        tagged = f"{form.removeprefix('-')}\tl\tX\tx\tA=b"
+        text += f"{number}\t{tagged}\t{number - 1}\t{relation}\t_\t{misc}\n"
     return f"{comments}{text}\n"
 
 
