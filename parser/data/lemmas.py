@@ -349,9 +349,11 @@ class Lemmas:
         seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in renewed}
         for tags, forms in new.seen.items():
             seen.setdefault(tags, {}).update(forms)
-        rules, casings = self.rules.extended(new.rules.symbols), {**(new.casings or {}), **(self.casings or {})}
+        rules = self.rules.extended(new.rules.symbols)
+        casings = {**(new.casings or {}), **(self.casings or {})}
         general = {symbol for lemmas in (self, new) for symbol in lemmas.rules.symbols if symbol not in lemmas.odd}
-        known_lemmas, numbers = self.known.extended(new.known), {symbol: number for number, symbol in enumerate(rules)}
+        known_lemmas = self.known.extended(new.known)
+        numbers = {symbol: number for number, symbol in enumerate(rules)}
         use = None
         if self._use is not None:
             used = {upos: {*rule_numbers} for upos, rule_numbers in self.use.rules.items()}
@@ -433,7 +435,9 @@ class Lemmas:
 
         Among rules of like score endings decide, but a known lemma stays if the ending speaks for it at all.
         """
-        highest, by_lemma, is_new = -math.inf, dict[str, tuple[float, float, LemmaRule]](), form not in self._forms
+        highest = -math.inf
+        by_lemma = dict[str, tuple[float, float, LemmaRule]]()
+        is_new = form not in self._forms
         for number, score in zip(ranked, scores, strict=True):
             if by_lemma and score + _MOST + LIKE <= highest:
                 break

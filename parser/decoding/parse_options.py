@@ -125,7 +125,10 @@ class Flag(NamedTuple):
 
 _EVERYWHERE = "parse", "parse_many", "serve"
 _PARSE = ("parse",)
-_WORDS, _CONLLU, _TEXT, _LATTICES = (Input.CONLLU, Input.TEXT), (Input.CONLLU,), (Input.TEXT,), (Input.LATTICES,)
+_WORDS = (Input.CONLLU, Input.TEXT)
+_CONLLU = (Input.CONLLU,)
+_TEXT = (Input.TEXT,)
+_LATTICES = (Input.LATTICES,)
 
 
 def option(default: Any, help: str, *others: Any, **named: Any) -> Any:

@@ -90,14 +90,16 @@ class GoldSplit:
         arcs = self.word_arcs(parses)
 
         def scored(words: np.ndarray | slice) -> dict[str, float]:
-            gold, predicted = (self.heads[words], self.relations[words]), (arcs[0][words], arcs[1][words])
+            gold = (self.heads[words], self.relations[words])
+            predicted = (arcs[0][words], arcs[1][words])
             return attachment_scores(*gold, *predicted, self.punctuation[words], self.universal)
 
         if self.labelled.all():
             return scored(slice(None))
         has_head = self.heads != UNKNOWN_HEAD
         labelled = {key: score for key, score in scored(self.labelled).items() if key.startswith("las")}
-        counts, scores = self.counted_words(), scored(has_head) | labelled | {KNOWN_HEADS: int(has_head.sum())}
+        counts = self.counted_words()
+        scores = scored(has_head) | labelled | {KNOWN_HEADS: int(has_head.sum())}
         return {key: score for key, score in scores.items() if key == KNOWN_HEADS or counts[counted_by(key)]}
 
     def counted_words(self) -> dict[str, int]:

@@ -119,7 +119,9 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     heads = gold.parents, [gold_of.get(parent, NOT_ALIGNED) for parent in system.parents]
     relations = gold.relations, system.relations
     universal = gold.universal, system.universal
-    upos, xpos, feats = (gold.upos, system.upos), (gold.xpos, system.xpos), (gold.feats, system.feats)
+    upos = (gold.upos, system.upos)
+    xpos = (gold.xpos, system.xpos)
+    feats = (gold.feats, system.feats)
     lemmas = gold.lemmas, system.lemmas.copy()
     for g, s in pairs:
         if gold.lemmas[g] == "_":  # without a gold lemma, any is right

@@ -142,7 +142,8 @@ class Tagger(TaskModule):
 
     def __init__(self, spec: TaggerSpec, width: int, tags: Mapping[str, Vocabulary]) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes(width, {task: values.counts for task, values in tags.items()})
+        self.spec = spec
+        shapes = spec.shapes(width, {task: values.counts for task, values in tags.items()})
         self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
         self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
         self.dropout = spec.dropout
@@ -201,7 +202,8 @@ class LemmaScorer(FormScorer):
 
     def __init__(self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: SetVocabulary) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes({task: values.counts for task, values in tags.items()}, rules.counts)
+        self.spec = spec
+        shapes = spec.shapes({task: values.counts for task, values in tags.items()}, rules.counts)
         self.affixes = nn.Parameter(torch.zeros(shapes["affixes"]))
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task], drawn=False) for task in tags})
         self.outputs = _ValueVectors(shapes, "outputs", rules, drawn=False)
@@ -243,11 +245,13 @@ class HeadScorer(TaskModule):
     def __init__(self, spec: HeadSpec, width: int, n_relations: int) -> None:
         super().__init__()
         self.spec, shapes = spec, spec.shapes(width, n_relations)
-        self.arc_dependent, self.arc_head = linear(shapes, "arc_dependent"), linear(shapes, "arc_head")
+        self.arc_dependent = linear(shapes, "arc_dependent")
+        self.arc_head = linear(shapes, "arc_head")
         self.arc_product = nn.Parameter(torch.empty(shapes["arc_product"]))
         nn.init.normal_(self.arc_product, std=0.5 * spec.size**-0.5)
         self.arc_bias = nn.Parameter(torch.zeros(shapes["arc_bias"]))
-        self.relation_dependent, self.relation_head = linear(shapes, "relation_dependent"), linear(shapes, "relation_head")
+        self.relation_dependent = linear(shapes, "relation_dependent")
+        self.relation_head = linear(shapes, "relation_head")
         outputs, dependent, head = shapes["relation_product.weight"]
         self.relation_product = nn.Bilinear(dependent, head, outputs)
 
@@ -277,7 +281,8 @@ class HeadScorer(TaskModule):
         labelled_words = words[relations[words] >= 0]
         if not len(labelled_words):
             return arc_loss
-        places, gold = to_device(labelled_words, tokens.device), to_device(heads[labelled_words], tokens.device)
+        places = to_device(labelled_words, tokens.device)
+        gold = to_device(heads[labelled_words], tokens.device)
         dependent = self._vectors(self.relation_dependent, vectors, dropping).flatten(0, 1)[grid.cells[places]]
         head = self._vectors(self.relation_head, vectors, dropping)[gold, columns[places]]
         relation_scores = self._relation_scores(_with_one(dependent), _with_one(head))

@@ -297,7 +297,8 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
             if "download" in fields:
                 name = f"attachment; filename*=UTF-8''{quote(service.name, safe='')}.conllu"
                 return PlainTextResponse(answer, headers={"Content-Disposition": name})
-            parts, status = await batcher.alone(lambda: result_parts(service, answer, request.corrections)), 200
+            parts = await batcher.alone(lambda: result_parts(service, answer, request.corrections))
+            status = 200
         except OptimalStepError as error:
             parts, status = [error_part(error)], _status(error)
         return HTMLResponse(form_page(service, fields, parts), status, headers=HEADERS)

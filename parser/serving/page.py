@@ -48,7 +48,9 @@ _HOW_TO_CORRECT = (
     "parsed again."
 )
 _WORD = r"([0-9]{1,6})\.([0-9]{1,6})"
-_HEAD, _OWN, _TAG = re.compile(rf"{_WORD}=([0-9]{{1,6}})(?::(\S+))?"), re.compile(_WORD), re.compile(rf"{_WORD}=(\S+)")
+_HEAD = re.compile(rf"{_WORD}=([0-9]{{1,6}})(?::(\S+))?")
+_OWN = re.compile(_WORD)
+_TAG = re.compile(rf"{_WORD}=(\S+)")
 _UNDO = re.compile(rf"{_WORD}\.(head|deprel|upos)")
 
 # Whatever the answer contains, the browser loads nothing and runs no script but this one.

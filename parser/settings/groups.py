@@ -501,7 +501,9 @@ def keys_of(kind: type, prefix: str = "", choice: str = "") -> Iterator[Key]:
     """Yield the settings that a dataclass declares, and the settings of its groups."""
     types = get_type_hints(kind)
     for setting in fields(kind):
-        name, hint, by = f"{prefix}{setting.name}", types[setting.name], setting.metadata.get("chosen_by", choice)
+        name = f"{prefix}{setting.name}"
+        hint = types[setting.name]
+        by = setting.metadata.get("chosen_by", choice)
         yield Key(name, [by] if by else [], hint, range_of(setting), setting.metadata.get("path"), setting.default is None)
         if (nested := dataclass_of(hint)) is not None:
             yield from keys_of(nested, f"{name}.", by)

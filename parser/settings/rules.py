@@ -191,7 +191,8 @@ def check_column(settings: Settings) -> None:
 
 
 def _unknown(setting: str, choices: Any) -> str:
-    names, (key, _, value) = ["null" if choice is None else str(choice) for choice in choices], setting.rpartition("=")
+    names = ["null" if choice is None else str(choice) for choice in choices]
+    (key, _, value) = setting.rpartition("=")
     near = meant_value(key, value, names) if key else did_you_mean(value.rpartition(".")[2], names)
     return f"{setting} is unknown{near}; known: {', '.join(names)}"
 
@@ -253,7 +254,8 @@ def _wrong_oracle(settings: Settings) -> Iterator[str]:
 
 
 def _wrong_features(settings: Settings) -> Iterator[str]:
-    templates, candidates = templates_of(settings), transitions.system_class(settings.system).candidate_positions
+    templates = templates_of(settings)
+    candidates = transitions.system_class(settings.system).candidate_positions
     for key, table in (("features", settings.features), ("encoder.slots", templates)):
         for attribute, positions in table.items():
             for position in positions:
@@ -301,7 +303,9 @@ def _wrong_encoder(settings: Settings, encoder: EncoderSettings) -> Iterator[str
 
 def _wrong_passes(settings: Settings) -> Iterator[str]:
     """Refuse wrong trees of the first two passes, and passes that do not fit one another."""
-    first, second, system = settings.first_pass, settings.second_pass, transitions.system_class(settings.system)
+    first = settings.first_pass
+    second = settings.second_pass
+    system = transitions.system_class(settings.system)
     oracle = oracles.oracle_class(settings.oracle)
     if second.trees == TrainingTrees.original and oracle.needs_projective_gold:
         able = [f"oracle={name}" for name in oracle.alternatives]

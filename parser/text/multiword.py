@@ -136,7 +136,9 @@ class MultiwordRules:
         for rule in self.open_rules:
             self._open[rule.kind, rule.part].append(rule)
         parts = {kind: tuple(part for rule_kind, part in self._open if rule_kind == kind) for kind in (SUFFIX, PREFIX, MARK)}
-        self._suffixes, self._prefixes, self._marks = parts[SUFFIX], parts[PREFIX], frozenset(parts[MARK])
+        self._suffixes = parts[SUFFIX]
+        self._prefixes = parts[PREFIX]
+        self._marks = frozenset(parts[MARK])
 
     @classmethod
     def learned(cls, tokens: Iterable[tuple[str, tuple[str, ...]]]) -> MultiwordRules:

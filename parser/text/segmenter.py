@@ -121,7 +121,10 @@ class Segmenter:
     def __init__(
         self, tensors: Mapping[str, np.ndarray], spec: SegmenterSpec, vocabularies: dict[str, Vocabulary], threshold: float
     ) -> None:
-        self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
+        self.tensors = tensors
+        self.spec = spec
+        self.vocabularies = vocabularies
+        self.threshold = threshold
         weights = under("encoder.", tensors)
         self._encoder, self._int8_encoder = (
             FrozenEncoder(spec.classifier(vocabularies), Vocabularies(vocabularies), weights, int8=int8)

@@ -136,7 +136,9 @@ def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads
         top, second, third = _element(now, row, 0), _element(now, row, 1), _element(now, row, 2)
         first, next_one = _buffered(now, row, 0), _buffered(now, row, 1)
         for i in range(starts[r], starts[r + 1]):  # nodes that most transitions share
-            candidate_nodes[i, C1], candidate_nodes[i, C2], candidate_nodes[i, C3] = top, second, third
+            candidate_nodes[i, C1] = top
+            candidate_nodes[i, C2] = second
+            candidate_nodes[i, C3] = third
             candidate_nodes[i, Q1], candidate_nodes[i, Q2] = first, next_one
         at = starts[r]
         if first != NO_NODE:

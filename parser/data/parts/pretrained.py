@@ -146,7 +146,10 @@ class PretrainedTokenizer(PieceReader):
     def __init__(self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False) -> None:
         package()
         # The encoder is read later, when the working folder may be another one.
-        self.folder, self.source, self.sums, self.held = folder.absolute(), source, dict(sums), held
+        self.folder = folder.absolute()
+        self.source = source
+        self.sums = dict(sums)
+        self.held = held
         try:
             super().__init__(json.dumps(tokenizer_of_forms(folder / TOKENIZER)))
             whole = Subwords((folder / TOKENIZER).read_text(encoding="utf-8"))

@@ -217,7 +217,9 @@ def read_after(positions, nodes, lists, described, relation, p):
         node = np.int64(under[0] if left else tops[0])
         if program[2] == left:
             if program[3] == 1:
-                node, node_relation, place = np.int64(tops[0] if left else under[0]), np.int64(relation), 4
+                node = np.int64(tops[0] if left else under[0])
+                node_relation = np.int64(relation)
+                place = 4
             else:
                 before = 1
     node, node_relation = descend(nodes, lists, node, node_relation, program, place, before)

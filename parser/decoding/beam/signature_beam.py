@@ -235,7 +235,10 @@ def _make_items(rules, size, positions, workspace, m):
     """Make the items of step m + 1, best first; return FULL if the workspace is."""
     stacks, items, expansion, streams, scratch = workspace
     count = open_streams(size, items, m, expansion, streams)
-    nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
+    nodes = stacks.nodes.keys
+    lists = stacks.lists.keys
+    begins = items.begins[m + 1]
+    fronts = items.fronts[m + 1]
     n_items = 0
     while n_items < size:
         s = best_stream(streams, count)
@@ -304,7 +307,10 @@ def _join(items, expansion, streams, m, s, output, new):
     if way == len(items.ways):
         return np.int64(FULL)
     items.used[1] = way + 1
-    items.ways[way, 0], items.ways[way, 1], items.ways[way, 2], items.ways[way, 3] = k, below, output, NO_NODE
+    items.ways[way, 0] = k
+    items.ways[way, 1] = below
+    items.ways[way, 2] = output
+    items.ways[way, 3] = NO_NODE
     items.costs[way] = np.float64(expansion.scores[k, output]) - expansion.norms[k]
     inside = items.insides[earlier, below] + gain_of(items, m, expansion, k, below, output)
     ways = items.backpointers[m + 1, new]
@@ -332,7 +338,10 @@ def _add_predictor(streams, new, predictor):
 def _join_all(rules, positions, workspace, m, count):
     """Join the rest of the streams with the items of step m + 1 of equal signature; return FULL if the workspace is."""
     stacks, items, expansion, streams, _ = workspace
-    nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
+    nodes = stacks.nodes.keys
+    lists = stacks.lists.keys
+    begins = items.begins[m + 1]
+    fronts = items.fronts[m + 1]
     n_items = items.counts[m + 1]
     for s in range(count):
         if streams.at[s] == NO_NODE:
@@ -398,7 +407,10 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
     count = 1
     while count:
         count -= 1
-        m, k, head, relation = pending[count, 0], pending[count, 1], pending[count, 2], pending[count, 3]
+        m = pending[count, 0]
+        k = pending[count, 1]
+        head = pending[count, 2]
+        relation = pending[count, 3]
         bottom = count
         way = items.backpointers[m, k, 2]
         while way != NO_NODE:

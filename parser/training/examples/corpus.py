@@ -130,7 +130,8 @@ class Corpus:
         Args:
             background: waits for the word vectors, if another process is already training them.
         """
-        splits, network = _read_splits(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
+        splits = _read_splits(plan)
+        network = plan.model if isinstance(plan.model, NetworkPlan) else None
         by_attribute, vectors = _vocabularies(plan, network, splits, background)
         relations = _relations(splits.known, plan.files.train.partial)
         if network is None:
@@ -177,7 +178,8 @@ class Corpus:
         sentences = [*originals, *changed, *short]
         trees = self._trees(originals, kind)
         if changed or short:
-            original_heads, shorter = [*map(trees.__getitem__, range(len(originals)))], self._trees(short, kind)
+            original_heads = [*map(trees.__getitem__, range(len(originals)))]
+            shorter = self._trees(short, kind)
             heads = [*original_heads, *(original_heads if changed else []), *map(shorter.__getitem__, range(len(short)))]
             trees = oracles.Trees.from_heads(heads, partial=True)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)

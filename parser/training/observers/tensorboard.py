@@ -244,7 +244,8 @@ def _distances(gold: GoldSplit) -> list[int]:
 
 def _shares(groups: Sequence[Hashable], correct: np.ndarray) -> dict[Hashable, tuple[float, int]]:
     """Return, by group, in order, the percentage of its words that are right, and how many words it has."""
-    totals, right = Counter(groups), Counter(group for group, is_right in zip(groups, correct, strict=True) if is_right)
+    totals = Counter(groups)
+    right = Counter(group for group, is_right in zip(groups, correct, strict=True) if is_right)
     return {
         group: (100 * right[group] / total, total) for group, total in sorted(totals.items(), key=lambda item: str(item[0]))
     }
