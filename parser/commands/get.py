@@ -38,7 +38,10 @@ from parser.model.packs import (
 from parser.model_folder import holds_model, plain_name
 
 # By key of index.json, how the entry of a model is shown; LAS without subtypes, of raw text.
-_COLUMNS = ("language", "treebank", "licence", "words", "LAS", "UPOS", "lemmas", "bytes", "words_per_second")
+_COLUMNS = (
+    *("language", "treebank", "licence", "words", "LAS", "UPOS"),
+    *("lemmas", "bytes", "words_per_second"),
+)
 _SHOWN = {"bytes": "MB", "words_per_second": "words/s", "words": "training words", "LAS": "LAS (official)"}
 
 

@@ -283,7 +283,8 @@ class HeadScorer(TaskModule):
             return arc_loss
         places = to_device(labelled_words, tokens.device)
         gold = to_device(heads[labelled_words], tokens.device)
-        dependent = self._vectors(self.relation_dependent, vectors, dropping).flatten(0, 1)[grid.cells[places]]
+        dependents = self._vectors(self.relation_dependent, vectors, dropping).flatten(0, 1)
+        dependent = dependents[grid.cells[places]]
         head = self._vectors(self.relation_head, vectors, dropping)[gold, columns[places]]
         relation_scores = self._relation_scores(_with_one(dependent), _with_one(head))
         return arc_loss + nn.functional.cross_entropy(relation_scores, to_device(relations[labelled_words], tokens.device))

@@ -126,7 +126,8 @@ class Limited:
             await send(message)
 
         async def answer(status: int, line: str) -> None:  # the rest of the request is not read
-            await PlainTextResponse(f"{line}\n", status, {"connection": "close"})(scope, receive, noting)
+            refusal = PlainTextResponse(f"{line}\n", status, {"connection": "close"})
+            await refusal(scope, receive, noting)
 
         self._running += 1
         try:

@@ -371,7 +371,8 @@ class BeamObjective:
         if batch.kept is not None:
             hidden = hidden * batch.kept[torch.from_numpy(searched.sentences)].to(device)
         scores = classifier.output(hidden)
-        chosen = scores[torch.from_numpy(searched.rows).to(device), torch.from_numpy(searched.outputs).to(device)]
+        rows = torch.from_numpy(searched.rows).to(device)
+        chosen = scores[rows, torch.from_numpy(searched.outputs).to(device)]
         return (chosen * torch.from_numpy(searched.slopes).to(device)).sum() / batch.scale
 
 

@@ -157,7 +157,8 @@ def final_table(metrics: dict[str, Any], predicted: Sequence[str] = ()) -> str:
         rows = {f"fold {number}": scores for number, scores in enumerate(metrics["folds"], 1)}
         rows |= {"mean": metrics["test_mean"], "standard deviation": metrics["test_standard_deviation"]}
         return _table(rows | {"all sentences together": metrics["test"]})
-    stages = {"at the start" if "first_pass_given" in metrics else "after the first pass": metrics["after_first_pass"]}
+    first = "at the start" if "first_pass_given" in metrics else "after the first pass"
+    stages = {first: metrics["after_first_pass"]}
     if "after_second_pass" in metrics:
         stages["after the second pass"] = metrics["after_second_pass"]
     stages["at the end"] = metrics

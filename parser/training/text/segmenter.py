@@ -131,7 +131,8 @@ def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = Se
         for epoch in range(1, epochs + 1):
             windows, *others = (list(_windows(*text, how.window)) for text in zip(values, ends, strict=True))
             for other in others:
-                windows += [other[number] for number in torch.randperm(len(other))[: round(how.copy * len(other))].tolist()]
+                drawn = torch.randperm(len(other))[: round(how.copy * len(other))]
+                windows += [other[number] for number in drawn.tolist()]
             for batch in _batches(windows, how):
                 loss = _loss(network, *batch, how.unknown)
                 optimizer.zero_grad()
