@@ -13,10 +13,10 @@ MODELS = "models/index.json", "models/README.md", "models/en.zip"
 
 
 class BuildWithSettings(build_py):
-    """Builds the packages, and what settings and the sample treebank are read from."""
+    """Build the packages, and what settings and the sample treebank are read from."""
 
     def run(self) -> None:
-        """Builds them."""
+        """Build them."""
         super().run()
         if not self.editable_mode:
             for name in SETTINGS:

@@ -29,7 +29,7 @@ from parser.data.sentences import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.search import SearchWish, search_for
 from parser.decoding.sentence_parser import KBestParser, Tree
-from parser.evaluation.gold_part import GoldPart
+from parser.evaluation.gold_split import GoldSplit
 from parser.model import loading as models
 
 _COLOURS = (BLUE, ORANGE, GREEN, RED)
@@ -70,7 +70,7 @@ def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, di
     run_training(training, folder, fresh=wanted.fresh)
     model = models.load(folder)
     treebank = read_treebank(training.part("test"))
-    gold = GoldPart.of(treebank.sentences, model.vocabularies, model.relations)
+    gold = GoldSplit.of(treebank.sentences, model.vocabularies, model.relations)
     for cell in group:
         merge, size = cell.key[3:]
         beam = Beam(int(size), Merge(merge))

@@ -30,7 +30,7 @@ from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
 from parser.data.treebank import read_treebank
 from parser.decoding.search import search_for
-from parser.evaluation.gold_part import GoldPart
+from parser.evaluation.gold_split import GoldSplit
 from parser.model import loading as models
 
 KEY = ("treebank", "recipe", "column", "seed")
@@ -87,7 +87,7 @@ AllCounts = dict[tuple[str, int, int], SentenceCounts]
 def _count(training: Training, folder: Path) -> SentenceCounts:
     """Count the words that the model of a run folder has right, by sentence of the test part."""
     model = models.load(folder / "model")
-    gold = GoldPart.of(read_treebank(training.part("test")).sentences, model.vocabularies, model.relations)
+    gold = GoldSplit.of(read_treebank(training.part("test")).sentences, model.vocabularies, model.relations)
     single_root = training.settings().single_root
     attached, labelled = gold.correct(search_for(model).parse(gold.sentences, single_root=single_root))
     lengths = np.asarray(gold.sentences.lengths, np.int64)

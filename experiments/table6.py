@@ -32,12 +32,17 @@ PAPER_NONPROJECTIVE = {"de": 13, "da": 13, "eu": 34, "el": 12, "cu": 20, "got": 
 PAPER_MILLISECONDS = 0.342
 
 NOTES = f"""
-* Paper, non-projective %: its Table 7, training parts. In brackets: our trees are another part, as no training part is here.
-* Paper, lifting / optimal: its Table 6, whose lifting is that of MaltParser 1.9.0. It does not name the part; by its context
-  it is the training part. Ours is the part named. ja ({PAPER_KEPT["ja"][0]} / {PAPER_KEPT["ja"][1]}) is not here. UD 2.2 has
+* Paper, non-projective %: its Table 7, training parts. In brackets: our trees are another part, \
+as no training part is here.
+* Paper, lifting / optimal: its Table 6, whose lifting is that of MaltParser 1.9.0. It does not \
+name the part; by its context
+  it is the training part. Ours is the part named. ja ({PAPER_KEPT["ja"][0]} / \
+{PAPER_KEPT["ja"][1]}) is not here. UD 2.2 has
   two treebanks of Ancient Greek; grc is PROIEL here.
-* Lost edges saved: of the edges that lifting gives up, the percentage by which optimal projectivization gives up fewer.
-* Time: nearest_ancestor among the optimal trees, one thread. The paper, for all of UD 2.2: {PAPER_MILLISECONDS} ms per tree.
+* Lost edges saved: of the edges that lifting gives up, the percentage by which optimal \
+projectivization gives up fewer.
+* Time: nearest_ancestor among the optimal trees, one thread. The paper, for all of UD 2.2: \
+{PAPER_MILLISECONDS} ms per tree.
 """
 
 

@@ -3,7 +3,8 @@
 import oracles
 oracle = oracles.create("nederhof_cubic", strategy="left_before_right")
 oracle.step_scores(heads=[2, 0, 2], stack=[0, 1], buffer=[2, 3])      # -> (3, 2, None)
-scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)   # for a batch, as training does
+# For a batch, as training does:
+scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)
 """
 
 from __future__ import annotations

@@ -29,7 +29,9 @@ from parser.storage import replacing
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # The parts that parser/text reads: a tokenizer and a segmenter. Folders of before may have a tokenizer of UDPipe 1.
-TOKENIZER, TOKENIZER_TENSORS, UDPIPE_TOKENIZER = "tokenizer.json", "tokenizer.safetensors", "tokenizer.udpipe"
+TOKENIZER = "tokenizer.json"
+TOKENIZER_TENSORS = "tokenizer.safetensors"
+UDPIPE_TOKENIZER = "tokenizer.udpipe"
 SEGMENTER, SEGMENTER_TENSORS = "segmenter.json", "segmenter.safetensors"
 # All files of these parts: what turns text into words and sentences.
 TEXT_FILES = (TOKENIZER, TOKENIZER_TENSORS, SEGMENTER, SEGMENTER_TENSORS)

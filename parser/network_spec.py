@@ -106,7 +106,8 @@ class Spec:
             KeyError, TypeError, ValueError: a field is missing, unknown, of another type or out of its range.
         """
         check_type(plain, dict, key)
-        types, nested = get_type_hints(cls), {name: (part, many) for name, part, many in _nested(cls)}
+        types = get_type_hints(cls)
+        nested = {name: (part, many) for name, part, many in _nested(cls)}
         declared = {spec_field.name: spec_field for spec_field in fields(cls)}
         if unknown := [name for name in plain if name not in declared]:
             raise TypeError(f"{key} has an unknown field {unknown[0]}")

@@ -30,7 +30,10 @@ _PACKAGE = Path(__file__).resolve().parent
 # The folder of configs/, data/ and models/: the package itself if installed, the folder above it in a checkout.
 HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
 
-_DISTRIBUTIONS = ("optimal-step", "torch", "numpy", "numba", "gensim", "conllu", "hydra-core", "tensorboard", "safetensors")
+_DISTRIBUTIONS = (
+    *("optimal-step", "torch", "numpy", "numba", "gensim", "conllu"),
+    *("hydra-core", "tensorboard", "safetensors"),
+)
 # How bytes of a file's name that are not UTF-8 are written in text: as escapes, such as \udcff.
 ESCAPES = "backslashreplace"
 

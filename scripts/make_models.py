@@ -318,13 +318,15 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: s
     others = "".join(
         f"\nOn {name} ({of['kind']}): {of['LAS_gold_words']:.2f} with the gold words." for name, of in measured[OTHERS].items()
     )
+    limit, gold_words = wanted.limit and f" {wanted.limit}", measured["LAS_gold_words"]
+    las = f"{measured['LAS']:.2f} from text, {gold_words:.2f} with the gold words"
     text = card.read_text(encoding="utf-8")
     text += f"""
 ## Licence and limits
 
-The model is derived from {source}, and is passed on under {wanted.licence}.{wanted.limit and f" {wanted.limit}"}
+The model is derived from {source}, and is passed on under {wanted.licence}.{limit}
 
-LAS (official) on the test part: {measured["LAS"]:.2f} from text, {measured["LAS_gold_words"]:.2f} with the gold words.
+LAS (official) on the test part: {las}.
 With these: {of_hard}.
 From text that is written in another way: {written}.{others}
 """

@@ -97,7 +97,7 @@ def _become(path: str, arguments: list[str], folder: Path) -> NoReturn:
     """Ends this process with the status of the script."""
     status = 1
     try:
-        sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in enumerate("rww"))  # noqa: SIM115
+        sys.stdin, sys.stdout, sys.stderr = map(open, range(3), "rww")
         sys.argv = [str(ROOT / path), *arguments]
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(1)  # the threads of a process that was forked would wait forever

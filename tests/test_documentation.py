@@ -39,14 +39,15 @@ from tests.toy import ROOT, SAMPLE, TINY, forget_what_is_stored
 
 PAGES = documentation.PAGES
 SMALL = ["treebank.train=a.conllu", "treebank.dev=b.conllu", "treebank.test=c.conllu"]
+_OPTUNA = "-m hydra/sweeper=optuna hydra.sweeper.direction=maximize"
+_OPTUNA += " hydra.sweeper.n_trials=20 hydra.sweeper.n_jobs=1"
 # Trained in fact, all but the first as a sweep of two jobs.
 TRAINED = {
     "treebank=hu column=5 paths.treebanks=ud-v2.2": [],
     "-m treebank=hu,el column=1,2,5 seed=1,2,3 paths.treebanks=ud-v2.2": ["column=1,2", "treebank=hu", "seed=1"],
     "-m hydra/launcher=joblib hydra.launcher.n_jobs=4 treebank=hu,el seed=1,2": ["treebank=hu", "paths.treebanks=ud-v2.2"],
     "-m hydra/launcher=submitit_local seed=1,2": SMALL,
-    "-m hydra/sweeper=optuna hydra.sweeper.direction=maximize hydra.sweeper.n_trials=20 hydra.sweeper.n_jobs=1"
-    " 'optimizer.learning_rate=interval(0.01,0.5)'": ["hydra.sweeper.n_trials=2", *SMALL],
+    f"{_OPTUNA} 'optimizer.learning_rate=interval(0.01,0.5)'": ["hydra.sweeper.n_trials=2", *SMALL],
 }
 PLUGINS = {"joblib": "hydra_joblib_launcher", "submitit": "hydra_submitit_launcher", "optuna": "hydra_optuna_sweeper"}
 
@@ -390,8 +391,9 @@ class Example:
     (tmp_path / "example.py").write_text(source)
     assert documentation.reference(str(tmp_path / "example.py"), "Example").split("\n\n") == [
         "## Example", "```py\nExample(a: str, b: str = 'b')\n```", "An example.",
-        "* `a`, `b`: two `str`,\n  with a space between.", "Raises:", "* `ValueError`: always.", "### Example.public",
-        "```py\nExample.public() -> int\n```", "Count.", "Returns:", "one: or more.", "### Example.word", "A word.",
+        "* `a`, `b`: two `str`,\n with a space between.", "Raises:", "* `ValueError`: always.",
+        "### Example.public", "```py\nExample.public() -> int\n```", "Count.", "Returns:",
+        "one: or more.", "### Example.word", "A word.",
     ]  # fmt: skip
 
 

@@ -17,8 +17,9 @@ import sys
 from numba.core.dispatcher import Dispatcher
 
 def compiled():
-    ours = [vars(module).values() for name, module in sys.modules.items() if name.startswith("parser.")]
-    return {str(kernel): kernel.signatures for values in ours for kernel in values if isinstance(kernel, Dispatcher)}
+    ours = [module for name, module in sys.modules.items() if name.startswith("parser.")]
+    values = [value for module in ours for value in vars(module).values()]
+    return {str(kernel): kernel.signatures for kernel in values if isinstance(kernel, Dispatcher)}
 """
 
 

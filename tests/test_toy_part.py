@@ -34,9 +34,10 @@ from tests.forgery import change
 from tests.toy import planned, sentence, write_conllu
 
 SMALL = [
-    "recipe=text", "encoder.layers=2", "encoder.hidden=6", "encoder.characters.hidden=4", "encoder.heads.size=4",
-    "encoder.heads.relation_size=4", "encoder.lemmas=null", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1",
-    "first_pass.epochs=1", "second_pass.epochs=1",
+    "recipe=text", "encoder.layers=2", "encoder.hidden=6", "encoder.characters.hidden=4",
+    "encoder.heads.size=4", "encoder.heads.relation_size=4", "encoder.lemmas=null",
+    "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1",
+    "second_pass.epochs=1",
 ]  # fmt: skip
 
 

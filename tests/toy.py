@@ -75,7 +75,10 @@ def composed(*overrides: str) -> Settings:
 
     Composing takes a third of a second. Overrides of single keys come last in it, so the rest is composed once.
     """
-    of_keys = re.compile(r"(?!hydra|[^=]*[/@])[a-z]\w*(\.\w+)+=|(column|degree|ties|seed|keep|resume|threads|device|strategy)=")
+    of_keys = re.compile(
+        r"(?!hydra|[^=]*[/@])[a-z]\w*(\.\w+)+="
+        r"|(column|degree|ties|seed|keep|resume|threads|device|strategy)="
+    )
     chosen = tuple(override for override in overrides if not of_keys.match(override))
     made = copy.deepcopy(_composed(chosen))
     given = [override for override in overrides if of_keys.match(override)]

@@ -26,10 +26,12 @@ i <= x < d, the gain of making all of these left children of s_d; minus infinity
     OR_d[y]      outside a constituent headed by s_d, without its left children, that covers the buffer up to y
     OL_d[y]      outside the left half of buffer node y that begins with s_d
     H_d[y]       = max over 1 <= i <= d: LS(i,d) + OL_i[y]
-    OR_d[y]      = max( max over i < d: LS(i+1,d) + w(s_i,s_d) + OR_i[y],  max over y2 > y: L[y+1,y2] + B_d[y2] )
+    OR_d[y]      = max( max over i < d: LS(i+1,d) + w(s_i,s_d) + OR_i[y],
+                        max over y2 > y: L[y+1,y2] + B_d[y2] )
     B_d[y]       = max( w(y,s_d) + H_d[y],  w(s_d,y) + Z_d[y] )
     Z_d[y]       = max over y2 >= y: R[y,y2] + OR_d[y2]
-    OL_{d+1}[y]  = max( w(y,s_d) + OL_d[y],  w(s_d,y) + Z_d[y],  max over y2 > y: IL[y,y2] + OL_{d+1}[y2] )
+    OL_{d+1}[y]  = max( w(y,s_d) + OL_d[y],  w(s_d,y) + Z_d[y],
+                        max over y2 > y: IL[y,y2] + OL_{d+1}[y2] )
 
 with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR_t[front - 1].
 

@@ -71,7 +71,9 @@ def _parseable(all_heads, offsets, all_last, all_siblings, degree):
     for s in range(len(offsets) - 1):
         start, end = offsets[s], offsets[s + 1]
         n = end - start - 1
-        heads, last_child, sibling = all_heads[start:end], all_last[start:end], all_siblings[start:end]
+        heads = all_heads[start:end]
+        last_child = all_last[start:end]
+        sibling = all_siblings[start:end]
         words = np.zeros(words_of(n), np.int64)
         words[0] = 1
         flip(words, 0, 1)

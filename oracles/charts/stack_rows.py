@@ -19,9 +19,10 @@ From V_d[y], either s_d is popped next (D), or c = y + 1 is pushed next, and pop
 
 and D_d[y] - V_{d-1}[y] by system, and by whether s_d is linked (already has a head, which occurs in arc-eager):
 
-                  arc_hybrid                       arc_eager                            nonmonotonic arc_eager
-    linked        -                                0                                    max(0, w(y+1,s_d) - w(s_{d-1},s_d))
-    not linked    max(w(s_{d-1},s_d), w(y+1,s_d))  w(y+1,s_d); y = n: w(s_{d-1},s_d)    as arc_hybrid
+                            not linked                         linked
+    arc_hybrid              max(w(s_{d-1},s_d), w(y+1,s_d))    -
+    arc_eager               w(y+1,s_d); y = n: w(s_{d-1},s_d)  0
+    nonmonotonic arc_eager  as arc_hybrid                      max(0, w(y+1,s_d) - w(s_{d-1},s_d))
 
 where terms with y + 1 count only if y < n. With ``single_root`` (one child of the artificial root): T_0[c,z] = P[c,z] for z <
 n, and D_1[y] for y < n keeps only the term that makes s_1 a child of y + 1.
@@ -32,11 +33,12 @@ is c's head. So each column of a row is one maximum of sums over contiguous 16-b
 
     M = max over z >= b: T_k[b,z] + V_k[z]
     arc_hybrid    shift M; left w(b,s_k) + V_{k-1}[y]; right w(s_{k-1},s_k) + V_{k-1}[y]
-    arc_eager     shift max( max over z < n: P[b,z] + V_k[z], G[b,n] + w(s_k,b) + V_k[n] ); left as arc_hybrid;
-                  right w(s_k,b) + max over z: G[b,z] + V_k[z] (single_root, k = 0: z = n alone); reduce V_{k-1}[y];
-                  attach w(s_{k-1},s_k) + V_{k-1}[n]
-    nonmonotonic  shift and right M; left as before, less w(s_{k-1},s_k) if s_k is linked; reduce V_{k-1}[y];
-                  attach w(s_{k-1},s_k) + V_{k-1}[y]
+    arc_eager     shift max( max over z < n: P[b,z] + V_k[z], G[b,n] + w(s_k,b) + V_k[n] );
+                  left as arc_hybrid;
+                  right w(s_k,b) + max over z: G[b,z] + V_k[z] (single_root, k = 0: z = n alone);
+                  reduce V_{k-1}[y]; attach w(s_{k-1},s_k) + V_{k-1}[n]
+    nonmonotonic  shift and right M; left as before, less w(s_{k-1},s_k) if s_k is linked;
+                  reduce V_{k-1}[y]; attach w(s_{k-1},s_k) + V_{k-1}[y]
 
 Memory: about 3 n^2 bytes per sentence, with rows in blocks of 8, in an arena; see vector_chart.py. A row stands at columns
 j = y + 1 (1 to n + 1), beside those of IL.
@@ -81,10 +83,9 @@ class BoundStackRows(BoundOracle):
         self.keys = np.empty(len(trees.heads), np.int32)  # the stack element of each kept row, and whether it is linked
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
         longest = int(trees.lengths.max(initial=0))
-        self.spare = tuple(  # working space of fill_chart
-            np.empty(size, np.int16)
-            for size in (triangle_size(longest), triangle_size(longest), 2 * (longest + 1) * (longest + 2))
-        )
+        triangle = triangle_size(longest)
+        # Working space of fill_chart.
+        self.spare = tuple(np.empty(size, np.int16) for size in (triangle, triangle, 2 * (longest + 1) * (longest + 2)))
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:

@@ -108,7 +108,8 @@ class _Committing(BoundOracle):
         self._exact, self._early = _BoundLoss(trees, True), _BoundLoss(trees, False)
 
     def score_batch(self, query: Query) -> np.ndarray:
-        exact, early = self._exact.score_batch(query).astype(np.int32), self._early.score_batch(query)
+        exact = self._exact.score_batch(query).astype(np.int32)
+        early = self._early.score_batch(query)
         starts, lengths = self.trees.offsets[query.sentences], self.trees.lengths[query.sentences]
         tops = query.stacks[np.arange(len(query)), query.stack_sizes - 1]
         fronts = np.minimum(query.buffer_fronts, lengths)  # with an empty buffer, left and right are not applicable

@@ -12,8 +12,9 @@ edges in such a tree come from the chart of Eisner (1996) over the nodes of all 
     J[i,j]          = max over i <= k < j:  R[i,k] + L[k+1,j]
     IR[i,j]         = J[i,j] + w(i,j),  IL[i,j] = J[i,j] + w(j,i)
     L[i,j]          = max over i <= k < j:  L[i,k] + IL[k,j]
-    R[i,j]          = max over i < k <= j:  IR[i,k] + R[k,j], without k that are roots of elements below the top if j is
-                      before the root of the top
+    R[i,j]          = max over i < k <= j:  IR[i,k] + R[k,j],
+                      without k that are roots of elements below the top if j is before the
+                      root of the top
 
 where w(g,d) is the weight of the edge from g to d. It is minus infinity if d = 0. If d is a node of a spine but not its root,
 it is 0 if g is the parent of d, else minus infinity. Otherwise it is 1 if g is the gold head of d, else 0. The value of a

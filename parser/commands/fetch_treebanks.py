@@ -27,7 +27,7 @@ from parser.storage import locked
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
 LISTINGS = "https://api.github.com/repos/UniversalDependencies"
 _PAPER = "2.2"
-_PARTS = ("train", "dev", "test")
+_SPLITS = ("train", "dev", "test")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -91,7 +91,7 @@ def _code_of(treebank: str, release: str, listings: str) -> str:
 
 def _fetch(treebank: str, code: str, source: str, release: str, folder: Path) -> str:
     """Fetch the files that are not there; return the licence."""
-    for file in ("LICENSE.txt", "README.md", *(f"{code}-ud-{part}.conllu" for part in _PARTS)):
+    for file in ("LICENSE.txt", "README.md", *(f"{code}-ud-{split}.conllu" for split in _SPLITS)):
         path = folder / treebank / file
         if path.exists():
             continue
@@ -99,7 +99,7 @@ def _fetch(treebank: str, code: str, source: str, release: str, folder: Path) ->
             with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
                 download(f"{source}/{treebank}/r{release}/{file}", path, progress=shown_in(bar))
         except DownloadError as error:
-            # Small treebanks have no training part, and some no dev part; the README of older ones has another name.
+            # Small treebanks have no training split, and some no dev split; the README of older ones has another name.
             if error.status != http.client.NOT_FOUND or not re.search("-(train|dev)[.]|README", file):
                 raise
             print(f"warning: {treebank} has no {file} in release {release}", file=sys.stderr)

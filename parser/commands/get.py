@@ -38,7 +38,10 @@ from parser.model.packs import (
 from parser.model_folder import holds_model, plain_name
 
 # By key of index.json, how the entry of a model is shown; LAS without subtypes, of raw text.
-_COLUMNS = ("language", "treebank", "licence", "words", "LAS", "UPOS", "lemmas", "bytes", "words_per_second")
+_COLUMNS = (
+    *("language", "treebank", "licence", "words", "LAS", "UPOS"),
+    *("lemmas", "bytes", "words_per_second"),
+)
 _SHOWN = {"bytes": "MB", "words_per_second": "words/s", "words": "training words", "LAS": "LAS (official)"}
 
 
@@ -83,6 +86,8 @@ def _table(packs: Mapping[str, Entry]) -> str:
 
 
 def _cell(column: str, value: object) -> str:
-    if isinstance(value, int | float):
-        return f"{value / 1e6:.1f}" if column == "bytes" else f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
-    return str(value)
+    if not isinstance(value, int | float):
+        return str(value)
+    if column == "bytes":
+        return f"{value / 1e6:.1f}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

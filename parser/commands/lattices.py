@@ -87,7 +87,9 @@ def _apply(options: argparse.Namespace) -> str:
         for sentence in read_trees(options.file):
             lattice = lexicon.lattice(sentence)
             target.write(text_of(lattice))
-            sentences, tokens, arcs = sentences + 1, tokens + len(lattice.tokens), arcs + len(lattice)
+            sentences += 1
+            tokens += len(lattice.tokens)
+            arcs += len(lattice)
             unknown += sum(token.form not in lexicon.analyses for token in lattice.tokens)
     shares = f"{arcs / max(1, tokens):.2f} arcs a token, {100 * unknown / max(1, tokens):.1f}% unknown tokens"
     return f"{counted(sentences, 'sentence')}, {counted(tokens, 'token')}, {shares}"

@@ -159,7 +159,9 @@ def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[O
         run_folder, how, fold = folder, [*given.words], None
         if several:
             log.info("fold %d of %d", number, len(planned))
-            run_folder, how, fold = folder / f"fold-{number}", [*how, f"treebank.fold={number}"], number
+            run_folder = folder / f"fold-{number}"
+            how = [*how, f"treebank.fold={number}"]
+            fold = number
         files = _HydraFiles(job, completed(settings, given, place, fold))
         runs.append(_train_one(plan, run_folder, [files, *observers], how))
 
@@ -169,7 +171,8 @@ def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[O
 
     metrics, written = runs[0], "model, metrics.json and TensorBoard events"
     if several:
-        metrics, written = pool_folds(runs), "metrics.json, and a folder for each fold, with its model"
+        metrics = pool_folds(runs)
+        written = "metrics.json, and a folder for each fold, with its model"
         write_json(folder / METRICS, metrics)
     has_model = not several and (folder / MODEL / VOCABULARIES).is_file()
     shown = final_table(metrics, predicted_columns(folder / MODEL) if has_model else ())
@@ -288,8 +291,8 @@ def with_fixed(given: Given) -> list[str]:
 OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # configs/train.yaml names folders with it
 
 
-def _las(metrics: dict[str, Any], part: str) -> float | None:
-    return (metrics[part] or {}).get("las")
+def _las(metrics: dict[str, Any], split: str) -> float | None:
+    return (metrics[split] or {}).get("las")
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from parser.commands.arguments import Arguments
 from parser.settings.paths import escaped, override, quoted
 from parser.storage import ESCAPES, replacing
 
-_PARTS = ("train", "dev", "test")
+_SPLITS = ("train", "dev", "test")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -73,13 +73,13 @@ def _groups(together: list[str], treebank_files: dict[str, dict[str, Path]]) -> 
 
 
 def treebanks(folder: Path) -> dict[str, dict[str, Path]]:
-    """Return the files of each treebank below a folder by part, and the treebanks by folder name, sorted."""
+    """Return the files of each treebank below a folder by split, and the treebanks by folder name, sorted."""
     treebank_files: dict[str, dict[str, Path]] = {}
     for train in sorted(folder.glob("*/*-ud-train.conllu")):
         if train.parent.name in treebank_files:
             raise OptimalStepError(f"{train.parent} has several files *-ud-train.conllu; put each into its own folder")
-        files = {part: train.with_name(train.name.replace("-ud-train.", f"-ud-{part}.")) for part in _PARTS}
-        treebank_files[train.parent.name] = {part: path for part, path in files.items() if path.is_file()}
+        files = {split: train.with_name(train.name.replace("-ud-train.", f"-ud-{split}.")) for split in _SPLITS}
+        treebank_files[train.parent.name] = {split: path for split, path in files.items() if path.is_file()}
     return treebank_files
 
 
@@ -99,18 +99,19 @@ def table(metrics: dict[str, dict[str, Any] | None]) -> str:
 
 
 def _scores(metrics: dict[str, Any], prefix: str) -> str:
-    part_scores = [metrics[part] or {} for part in ("dev", "test")]
+    split_scores = [metrics[split] or {} for split in ("dev", "test")]
     las, uas = f"{prefix}las", f"{prefix}uas"
-    return " | ".join(f"{scores[las]:.2f} / {scores[uas]:.2f}" if las in scores else "-" for scores in part_scores)
+    return " | ".join(f"{scores[las]:.2f} / {scores[uas]:.2f}" if las in scores else "-" for scores in split_scores)
 
 
 def _trained(name: str, members: dict[str, dict[str, Path]], folder: Path, settings: list[str]) -> dict[str, Any] | None:
     """Train in a new process, and return the metrics; None if it failed, after it has printed why."""
-    parts = [
-        _part(part, {treebank: files[part] for treebank, files in members.items() if part in files}, members) for part in _PARTS
-    ]
+    split_settings = []
+    for split in _SPLITS:
+        split_files = {treebank: files[split] for treebank, files in members.items() if split in files}
+        split_settings.append(_split_setting(split, split_files, members))
     held_out = [] if any("dev" in files for files in members.values()) else ["treebank.held_out=0.1"]
-    run_settings = [f"treebank.name={quoted(escaped(name))}", *parts, *held_out]
+    run_settings = [f"treebank.name={quoted(escaped(name))}", *split_settings, *held_out]
     command = [sys.executable, "-P", "-m", "parser.commands", "train", *run_settings, *settings]
     done = subprocess.run([*command, override("hydra.run.dir", folder)], stdout=subprocess.DEVNULL)
     if done.returncode:
@@ -119,11 +120,12 @@ def _trained(name: str, members: dict[str, dict[str, Path]], folder: Path, setti
     return metrics
 
 
-def _part(part: str, files: dict[str, Path], members: Collection[str]) -> str:
-    """Return the setting that names the files of a part; for several treebanks, by treebank."""
-    key = f"treebank.{part}"
+def _split_setting(split: str, files: dict[str, Path], members: Collection[str]) -> str:
+    """Return the setting that names the files of a split; for several treebanks, by treebank."""
+    key = f"treebank.{split}"
     if not files:
         return f"{key}=null"
     if len(members) == 1:
         return override(key, *files.values())
-    return f"{key}={{{','.join(override(name, file).replace('=', ': ', 1) for name, file in files.items())}}}"
+    entries = [override(name, file).replace("=", ": ", 1) for name, file in files.items()]
+    return f"{key}={{{','.join(entries)}}}"

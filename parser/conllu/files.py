@@ -199,7 +199,8 @@ class _Source(io.RawIOBase):
 
     def share_read(self) -> float | None:
         try:
-            status, position = os.fstat(self._opened.fileno()), os.lseek(self._opened.fileno(), 0, os.SEEK_CUR)
+            status = os.fstat(self._opened.fileno())
+            position = os.lseek(self._opened.fileno(), 0, os.SEEK_CUR)
         except (AttributeError, OSError):
             return None
         return min(1.0, position / status.st_size) if stat.S_ISREG(status.st_mode) and status.st_size else None

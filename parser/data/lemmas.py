@@ -309,11 +309,8 @@ class Lemmas:
         lemma = self.seen.get((), {}).get(form)
         if lemma is None or not upos or not (upos_of_lemma := self.known.upos(lemma)) or upos not in self.known.by_upos:
             return lemma
-        return (
-            lemma
-            if any(other in upos_of_lemma and (not strictly or self.use.had(form, other)) for other in alike(upos))
-            else None
-        )
+        fitting = [other for other in alike(upos) if other in upos_of_lemma]
+        return lemma if any(not strictly or self.use.had(form, other) for other in fitting) else None
 
     def remembered(
         self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str, binding: tuple[str, bool] = ("", True)
@@ -352,9 +349,11 @@ class Lemmas:
         seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in renewed}
         for tags, forms in new.seen.items():
             seen.setdefault(tags, {}).update(forms)
-        rules, casings = self.rules.extended(new.rules.symbols), {**(new.casings or {}), **(self.casings or {})}
+        rules = self.rules.extended(new.rules.symbols)
+        casings = {**(new.casings or {}), **(self.casings or {})}
         general = {symbol for lemmas in (self, new) for symbol in lemmas.rules.symbols if symbol not in lemmas.odd}
-        known_lemmas, numbers = self.known.extended(new.known), {symbol: number for number, symbol in enumerate(rules)}
+        known_lemmas = self.known.extended(new.known)
+        numbers = {symbol: number for number, symbol in enumerate(rules)}
         use = None
         if self._use is not None:
             used = {upos: {*rule_numbers} for upos, rule_numbers in self.use.rules.items()}
@@ -436,7 +435,9 @@ class Lemmas:
 
         Among rules of like score endings decide, but a known lemma stays if the ending speaks for it at all.
         """
-        highest, by_lemma, is_new = -math.inf, dict[str, tuple[float, float, LemmaRule]](), form not in self._forms
+        highest = -math.inf
+        by_lemma = dict[str, tuple[float, float, LemmaRule]]()
+        is_new = form not in self._forms
         for number, score in zip(ranked, scores, strict=True):
             if by_lemma and score + _MOST + LIKE <= highest:
                 break

@@ -186,7 +186,8 @@ class Endings:
         key = backwards, end, suffix
         if (number := self._counts.get(key)) is None:
             number, words = 0, self._words
-            first, last = bisect_left(words, (backwards,)), bisect_left(words, (f"{backwards}\U0010ffff",))
+            first = bisect_left(words, (backwards,))
+            last = bisect_left(words, (f"{backwards}\U0010ffff",))
             kept = max(len(backwards), end + 1)
             for form, lemma in words[first:last]:
                 number += len(form) >= end and lemma.endswith(f"{form[end:kept][::-1]}{suffix}")

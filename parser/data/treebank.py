@@ -51,8 +51,8 @@ _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
 
 # The values of UPOS in Universal Dependencies: https://universaldependencies.org/u/pos/
 UD_TAGS = (
-    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM"),
-    *("VERB", "X"),
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
 )
 
 # How many faults an error lists.
@@ -317,24 +317,24 @@ def read_treebanks(
 
     ``names``: the name of each file's treebank; without names, sentences have none.
     """
-    parts = [read_treebank(path, skip, partial, scored) for path in paths]
-    for part, name in zip(parts, names, strict=False):
-        for sentence in part:
+    treebanks = [read_treebank(path, skip, partial, scored) for path in paths]
+    for treebank, name in zip(treebanks, names, strict=False):
+        for sentence in treebank:
             sentence.treebank = name
-    if len(parts) == 1:
-        return parts[0]
+    if len(treebanks) == 1:
+        return treebanks[0]
     return Treebank(
-        " + ".join(part.path for part in parts),
-        [sentence for part in parts for sentence in part],
-        sum(part.n_multiword_tokens for part in parts),
-        sum(part.n_empty_nodes for part in parts),
-        [fault for part in parts for fault in part.faults],
+        " + ".join(treebank.path for treebank in treebanks),
+        [sentence for treebank in treebanks for sentence in treebank],
+        sum(treebank.n_multiword_tokens for treebank in treebanks),
+        sum(treebank.n_empty_nodes for treebank in treebanks),
+        [fault for treebank in treebanks for fault in treebank.faults],
     )
 
 
 @dataclass(frozen=True)
-class PartFiles:
-    """The files of a part.
+class SplitFiles:
+    """The files of a split.
 
     Attributes:
         paths: at least one file of CoNLL-U.
@@ -347,14 +347,14 @@ class PartFiles:
 
 @dataclass(frozen=True)
 class TrainingFiles:
-    """The files of the training part, and the sentences in them that become other parts.
+    """The files of the training split, and the sentences in them that become other splits.
 
     Attributes:
-        paths, names: see PartFiles.
+        paths, names: see SplitFiles.
         skip: whether sentences with faults are left out.
-        held_out: the shares of the sentences that are the dev part and the test part.
-        fold: k and n: the test part is the k-th of every n sentences, k from 1; None: there are no folds.
-        partial: whether HEAD and DEPREL may be ``_``, which means unknown, in all parts.
+        held_out: the shares of the sentences that are the dev split and the test split.
+        fold: k and n: the test split is the k-th of every n sentences, k from 1; None: there are no folds.
+        partial: whether HEAD and DEPREL may be ``_``, which means unknown, in all splits.
     """
 
     paths: Sequence[str]
@@ -369,7 +369,7 @@ class TrainingFiles:
         return read_treebanks(self.paths, self.skip, self.names, self.partial)
 
     def split(self, treebank: Treebank) -> tuple[Treebank, Treebank | None, Treebank | None]:
-        """Return the training part, and the sentences held out for dev and for test, None if there are none.
+        """Return the training split, and the sentences held out for dev and for test, None if there are none.
 
         Raises:
             TreebankError: there are not enough sentences.
@@ -386,12 +386,12 @@ class TrainingFiles:
             treebank, test = without_held_out(treebank, self.held_out[1] / (1 - self.held_out[0]))
         return treebank, dev, test
 
-    def as_files(self, dev: PartFiles | None, folder: Path) -> tuple[list[str], str | None]:
-        """Return files of the training part and the dev part, for tools that read whole files.
+    def as_files(self, dev: SplitFiles | None, folder: Path) -> tuple[list[str], str | None]:
+        """Return files of the training split and the dev split, for tools that read whole files.
 
         Args:
-            dev: the dev part, if it is not held out.
-            folder: where files are written, if a part has not all sentences of its files.
+            dev: the dev split, if it is not held out.
+            folder: where files are written, if a split has not all sentences of its files.
         """
         if not (self.skip or self.fold is not None or any(self.held_out)) and (dev is None or len(dev.paths) == 1):
             return [*self.paths], None if dev is None else dev.paths[0]

@@ -108,7 +108,8 @@ class WordVectors:
             how: dimensions, window, epochs, and so on.
             seed: the seed of the first vectors and of all draws.
         """
-        most, min_count = max(Counter(chain.from_iterable(sentences)).values(), default=0), how.min_count
+        most = max(Counter(chain.from_iterable(sentences)).values(), default=0)
+        min_count = how.min_count
         if most < min_count:
             log.warning("no form occurs %d times; vectors are trained with vectors.min_count=%d", min_count, most)
             min_count = most

@@ -167,4 +167,5 @@ def replay(
     step_probabilities = StepProbabilities.allocate(some)
     restriction_of = steps_keeping(trees, system, single_root)
     parser.parse(some, single_root=single_root, probabilities=step_probabilities, restriction_of=restriction_of)
-    probabilities.arcs[places], probabilities.trees[short] = step_probabilities.arcs, step_probabilities.trees
+    probabilities.arcs[places] = step_probabilities.arcs
+    probabilities.trees[short] = step_probabilities.trees

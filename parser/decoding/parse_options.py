@@ -125,7 +125,10 @@ class Flag(NamedTuple):
 
 _EVERYWHERE = "parse", "parse_many", "serve"
 _PARSE = ("parse",)
-_WORDS, _CONLLU, _TEXT, _LATTICES = (Input.CONLLU, Input.TEXT), (Input.CONLLU,), (Input.TEXT,), (Input.LATTICES,)
+_WORDS = (Input.CONLLU, Input.TEXT)
+_CONLLU = (Input.CONLLU,)
+_TEXT = (Input.TEXT,)
+_LATTICES = (Input.LATTICES,)
 
 
 def option(default: Any, help: str, *others: Any, **named: Any) -> Any:
@@ -310,21 +313,14 @@ def predicted_tags(model: ParserModel) -> TagUse:
 def flags() -> dict[str, tuple[type, Flag]]:
     """Return, by name of an option, its flag and the first type that its value may have."""
     hints = get_type_hints(ParseOptions)
-    return {
-        option_field.name: (
-            (get_args(hints[option_field.name]) or (hints[option_field.name],))[0],
-            option_field.metadata["flag"],
-        )
-        for option_field in fields(ParseOptions)
-    }
+    types = {name: (get_args(hint) or (hint,))[0] for name, hint in hints.items()}
+    return {option.name: (types[option.name], option.metadata["flag"]) for option in fields(ParseOptions)}
 
 
 def changed(options: ParseOptions) -> dict[str, Any]:
     """Return, by name, the options that differ from their defaults."""
-    values = {
-        option_field.name: (getattr(options, option_field.name), option_field.default) for option_field in fields(options)
-    }
-    return {name: value for name, (value, default) in values.items() if value != default}
+    defaults = {option.name: option.default for option in fields(options)}
+    return {name: value for name, default in defaults.items() if (value := getattr(options, name)) != default}
 
 
 def refuse(model: ParserModel, options: ParseOptions) -> None:

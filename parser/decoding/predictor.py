@@ -244,7 +244,9 @@ class TagPredictor:
 
     def __init__(self, model: ParserModel, lexicon: LemmaLexicon | None = None) -> None:
         frozen = cast(FrozenModel, model.frozen())  # only networks predict tags
-        self._vocabularies, self._lemmas, self._lexicon = model.vocabularies, model.vocabularies.lemmas, lexicon
+        self._vocabularies = model.vocabularies
+        self._lemmas = model.vocabularies.lemmas
+        self._lexicon = lexicon
         self._encoder = cast(TaggingEncoder, frozen.weights.encoder)
         self._symbols = {column: vocabulary.symbols for column, vocabulary in model.vocabularies.columns.items()}
 
@@ -267,7 +269,8 @@ class TagPredictor:
             fixed: for each sentence, tags that replace predicted ones everywhere; ``given`` is then not read.
         """
         if fixed:
-            sentences, given = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets)), fixed
+            sentences = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets))
+            given = fixed
         all_tags = self._vocabularies.tags
         given_values: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in all_tags if any(given)}
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):

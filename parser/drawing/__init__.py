@@ -306,7 +306,8 @@ def _places(
 
 def _label_width(deprel: str) -> float:
     letters = printable(deprel)
-    wide, capitals = sum(c in _WIDE for c in letters), sum(c.isupper() and c not in _WIDE for c in letters)
+    wide = sum(c in _WIDE for c in letters)
+    capitals = sum(c.isupper() and c not in _WIDE for c in letters)
     return _WIDE_LETTER * wide + _CAPITAL * capitals + _OTHER_LETTER * (display_width(letters) - wide - capitals)
 
 
@@ -324,7 +325,8 @@ def _label_place(
     places: list[float] = []
     lacking, word = inf, 0
     for before, after in pairwise([left, *between, right]):
-        low, high = before[0] + (_OWN if before == left else _CLEAR), after[0] - (_OWN if after == right else _CLEAR)
+        low = before[0] + (_OWN if before == left else _CLEAR)
+        high = after[0] - (_OWN if after == right else _CLEAR)
         if high - low >= width:
             places.append(min(max(center, low + width / 2), high - width / 2))
         elif before[1] != after[1] and width - (high - low) < lacking:

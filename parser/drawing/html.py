@@ -11,12 +11,16 @@ from html import escape
 from parser.drawing import DrawnTree, as_svg, printable
 
 _STYLE = """
-body { font: 15px/1.5 "DejaVu Sans", "Noto Sans", Helvetica, Arial, sans-serif; margin: 2em auto; max-width: 72em;
-       padding: 0 1em; color: #222; background: #fff; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; } h3 { font-size: 1em; margin: 1.5em 0 .3em; }
-table { border-collapse: collapse; margin: .5em 0 1em; } th, td { padding: .15em .7em; border-bottom: 1px solid #ddd; }
-th { text-align: left; } td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.tree, .wide { overflow-x: auto; } .note { color: #666; } pre { overflow-x: auto; background: #f6f6f6; padding: .7em; }
+body { font: 15px/1.5 "DejaVu Sans", "Noto Sans", Helvetica, Arial, sans-serif; margin: 2em auto;
+       max-width: 72em; padding: 0 1em; color: #222; background: #fff; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; }
+h3 { font-size: 1em; margin: 1.5em 0 .3em; }
+table { border-collapse: collapse; margin: .5em 0 1em; }
+th, td { padding: .15em .7em; border-bottom: 1px solid #ddd; }
+th { text-align: left; }
+td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.tree, .wide { overflow-x: auto; } .note { color: #666; }
+pre { overflow-x: auto; background: #f6f6f6; padding: .7em; }
 nav ul { padding-left: 1.2em; } .bar { display: inline-block; height: .7em; background: #8fb3d9; }
 @media (max-width: 40em) { th, td { white-space: nowrap; } }
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
@@ -45,8 +49,10 @@ for (const box of document.querySelectorAll(".steps")) {
 }
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const part = button.closest(".sentence").querySelector(button.dataset.copy);
-  const plain = () => part.tagName === "PRE" ? part.textContent : new XMLSerializer().serializeToString(part);
-  button.onclick = () => navigator.clipboard.writeText(plain()).then(() => { button.textContent += " \u2713"; });
+  const plain = () =>
+    part.tagName === "PRE" ? part.textContent : new XMLSerializer().serializeToString(part);
+  const mark = () => { button.textContent += " \u2713"; };
+  button.onclick = () => navigator.clipboard.writeText(plain()).then(mark);
   button.hidden = !navigator.clipboard;
 }
 """
@@ -62,8 +68,10 @@ def page(title: str, parts: Iterable[str], script: str = "") -> str:
     """Return a page of parts in HTML; the title is plain text. A script runs at the end."""
     body = "\n".join([*parts, *([f"<script>{script}</script>"] if script else [])])
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">\n'
-        f"<title>{text(title)}</title>\n<style>{_STYLE}</style></head>\n<body>\n<h1>{text(title)}</h1>\n{body}\n</body>\n</html>\n"
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{text(title)}</title>\n<style>{_STYLE}</style></head>\n"
+        f"<body>\n<h1>{text(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 
 
@@ -76,7 +84,8 @@ def drawing(tree: DrawnTree, title: str = "") -> str:
 
 def heading(title: str) -> str:
     """Return the heading of a section, which contents() lists."""
-    return f'<a id="{re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")}"></a>\n<h2>{text(title)}</h2>'
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    return f'<a id="{name}"></a>\n<h2>{text(title)}</h2>'
 
 
 _HEADING = re.compile(r'<a id="([^"]*)"></a>\n<h2>(.*?)</h2>')
@@ -139,7 +148,8 @@ def confusion_table(counts: Mapping[tuple[str, str], int], most: int = 20) -> st
     if any(_OTHERS in pair for pair in merged):
         names.append(_OTHERS)
     head = "".join(f'<th style="writing-mode: vertical-rl">{text(name)}</th>' for name in names)
-    rows = [f"<tr><th>{text(gold)}</th>{''.join(_shade(merged, gold, name, names) for name in names)}</tr>" for gold in names]
+    shades = ["".join(_shade(merged, gold, name, names) for name in names) for gold in names]
+    rows = [f"<tr><th>{text(gold)}</th>{row}</tr>" for gold, row in zip(names, shades, strict=True)]
     body = "\n".join(rows)
     return f'<div class="wide"><table>\n<tr><th></th>{head}</tr>\n{body}\n</table></div>'
 

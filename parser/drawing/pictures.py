@@ -29,7 +29,9 @@ _WIDEST_PDF = 14_400.0
 _START = """#set document(date: none)
 #set page(margin: 0pt, fill: white)
 #let word(x, y, direction, size, color, edge, body) = context {
-  let letters = text(font: FONTS, dir: direction, size: size, fill: color, stroke: edge, top-edge: "baseline", body)
+  let letters = text(
+    font: FONTS, dir: direction, size: size, fill: color, stroke: edge, top-edge: "baseline", body,
+  )
   place(top + left, dx: x - measure(letters).width / 2, dy: y, letters)
 }
 """

@@ -119,17 +119,17 @@ def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Scor
     heads = gold.parents, [gold_of.get(parent, NOT_ALIGNED) for parent in system.parents]
     relations = gold.relations, system.relations
     universal = gold.universal, system.universal
-    upos, xpos, feats = (gold.upos, system.upos), (gold.xpos, system.xpos), (gold.feats, system.feats)
+    upos = (gold.upos, system.upos)
+    xpos = (gold.xpos, system.xpos)
+    feats = (gold.feats, system.feats)
     lemmas = gold.lemmas, system.lemmas.copy()
     for g, s in pairs:
         if gold.lemmas[g] == "_":  # without a gold lemma, any is right
             lemmas[1][s] = "_"
 
     def described(text: EvaluatedText, number: Mapping[int, int]) -> list[list[tuple[int, str, str, str]]]:
-        return [
-            [(number.get(child, NOT_ALIGNED), text.universal[child], text.upos[child], text.feats[child]) for child in children]
-            for children in text.function_words
-        ]
+        words = [*zip(text.universal, text.upos, text.feats, strict=True)]
+        return [[(number.get(child, NOT_ALIGNED), *words[child]) for child in children] for children in text.function_words]
 
     function_words = described(gold, {g: g for g in range(len(gold.spans))}), described(system, gold_of)
 
@@ -240,11 +240,12 @@ def _percent(correct: int | np.integer, total: int | np.integer) -> float:
 
 def nonprojective_edges(heads: Sequence[int]) -> list[int]:
     """Return the children, counted from 1, of the non-projective edges of a tree [h_1, ..., h_n]."""
-    return [
-        child
-        for child, head in enumerate(heads, 1)
-        if head and any(not _descends(heads, node, head) for node in range(min(head, child) + 1, max(head, child)))
-    ]
+    children = []
+    for child, head in enumerate(heads, 1):
+        between = range(min(head, child) + 1, max(head, child))
+        if head and any(not _descends(heads, node, head) for node in between):
+            children.append(child)
+    return children
 
 
 def _descends(heads: Sequence[int], node: int, ancestor: int) -> bool:

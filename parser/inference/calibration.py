@@ -43,11 +43,9 @@ class Calibration:
     def __post_init__(self) -> None:
         shares = np.array([*self.shares, *([] if self.certain is None else [self.certain])])
         increases = np.diff(self.log_odds)
-        if (
-            len(self.log_odds) != len(self.shares)
-            or not np.isfinite([*self.log_odds, *shares]).all()
-            or not ((increases > 0).all() and (np.diff(self.shares) >= 0).all() and (shares >= 0).all() and (shares <= 1).all())
-        ):
+        is_paired = len(self.log_odds) == len(self.shares) and np.isfinite([*self.log_odds, *shares]).all()
+        is_ascending = (increases > 0).all() and (np.diff(self.shares) >= 0).all()
+        if not (is_paired and is_ascending and (shares >= 0).all() and (shares <= 1).all()):
             raise OptimalStepError("a calibration needs ascending log odds, and for each a share from 0 to 1 that never falls")
 
     @classmethod

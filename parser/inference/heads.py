@@ -68,7 +68,8 @@ class FrozenHeadScorer:
         tokens, n = self._read(vectors, offsets), len(vectors)
         arcs, places = np.unique(words.astype(np.int64) * n + heads, return_inverse=True)  # most arcs are in several trees
         word, head = arcs // n, arcs % n
-        scores, size = np.empty((len(arcs), len(self._relation_bias)), np.float32), batch_sizes.TOKENS_PER_SCORING
+        scores = np.empty((len(arcs), len(self._relation_bias)), np.float32)
+        size = batch_sizes.TOKENS_PER_SCORING
         for first in range(0, n, size):
             block = slice(*np.searchsorted(word, (first, first + size)))
             products = self._relation_product(tokens.relation_dependent[first : first + size])
@@ -99,7 +100,8 @@ class FrozenHeadScorer:
         outputs = self._layers(vectors)
         parts = np.split(np.maximum(outputs, SLOPE * outputs), self._ends, axis=1)
         arc_dependent, arc_head, relation_dependent, relation_head = map(np.ascontiguousarray, parts)
-        arc_dependent, bias = self._arc_product(arc_dependent), (arc_head * self._arc_bias).sum(axis=1)
+        arc_dependent = self._arc_product(arc_dependent)
+        bias = (arc_head * self._arc_bias).sum(axis=1)
         log_sums = np.empty(len(vectors), np.float32)
         _log_sums(offsets, arc_dependent, arc_head, bias, log_sums)
         return _Tokens(arc_dependent, arc_head, bias, log_sums, relation_dependent, relation_head)

@@ -12,7 +12,9 @@ from parser.kernels.products import multiply, width_of
 
 # tanh as a quotient of polynomials, which compilers turn into vector instructions; from Eigen, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
-_A1, _A3, _A5 = np.float32(4.89352455891786e-03), np.float32(6.37261928875436e-04), np.float32(1.48572235717979e-05)
+_A1 = np.float32(4.89352455891786e-03)
+_A3 = np.float32(6.37261928875436e-04)
+_A5 = np.float32(1.48572235717979e-05)
 _A7, _A9 = np.float32(5.12229709037114e-08), np.float32(-8.60467152213735e-11)
 _A11, _A13 = np.float32(2.00018790482477e-13), np.float32(-2.76076847742355e-16)
 _B0, _B2 = np.float32(4.89352518554385e-03), np.float32(2.26843463243900e-03)

@@ -74,7 +74,9 @@ def _(task: HeadTask, spec: ClassifierSpec, tensors: Tensors, arithmetic: Single
 def _(task: LemmaTask, spec: ClassifierSpec, tensors: Tensors, arithmetic: SinglePrecision) -> FrozenTask:
     assert spec.encoder is not None, "an encoder predicts lemmas"
     assert spec.encoder.lemmas is not None, "it scores rules"
-    vectors, trigrams, inputs = tensors["affixes"], spec.encoder.lemmas.trigrams, _expected(tensors, task.tags)
+    vectors = tensors["affixes"]
+    trigrams = spec.encoder.lemmas.trigrams
+    inputs = _expected(tensors, task.tags)
     outputs = SinglePrecision().matrix(_vectors(tensors, "outputs.", task.lemmas.rules), tensors["bias"])
 
     @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size

@@ -91,7 +91,9 @@ def sums_of_products(
         The final sums, arranged like ``first``.
     """
     rows = len(first[0])
-    before, within, after = builder.block, builder.append_basic_block("sum"), builder.append_basic_block("store")
+    before = builder.block
+    within = builder.append_basic_block("sum")
+    after = builder.append_basic_block("store")
     builder.branch(within)
     builder.position_at_end(within)
     step, *sums = [builder.phi(SIZE), *(builder.phi(value.type) for column in first for value in column)]

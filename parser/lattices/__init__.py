@@ -167,6 +167,7 @@ def conllu(
     if not lattice.is_path(arcs):
         raise OptimalStepError(f"{lattice.where}: arcs {[*arcs]} are not a path")
     rows = list(zip(arcs, heads, deprels, strict=True))
+    values = lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats
     lines, word = [*lattice.comments, *(f"# {key} = {value}" for key, value in comments)], 0
     for token in lattice.tokens:
         last = word
@@ -176,7 +177,7 @@ def conllu(
         if not is_word:
             lines.append("\t".join([f"{word + 1}-{last}", token.form, *"_______", token.misc]))
         for number, (arc, head, deprel) in enumerate(rows[word:last], word + 1):
-            columns = [column[arc] for column in (lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats)]
+            columns = [column[arc] for column in values]
             lines.append("\t".join([str(number), *columns, str(head), deprel, "_", token.misc if is_word else "_"]))
         word = last
     return "\n".join([*lines, "", ""])

@@ -32,7 +32,8 @@ _POSSESSOR = "nmod:poss"
 _BETWEEN = {"acl", "advmod", "nmod", "punct"}
 _SIMPLE = _PARTS | {"advmod", "cc", "conj", "dep", "punct"}
 # Nouns and pronouns with these relations have no chunk of their own; a compound has one where it stands apart from its noun.
-_FUNCTIONS = {"advmod", "aux", "case", "cc", "cop", "discourse", "expl", "mark", "punct", "reparandum"}
+_FUNCTIONS = {"advmod", "aux", "case", "cc", "cop", "discourse", "expl", "mark"}
+_FUNCTIONS |= {"punct", "reparandum"}
 _WITHOUT = _FUNCTIONS | _PARTS - {"compound"}
 # The relations of nouns, for a doc without parts of speech.
 _OF_NOUNS = {"appos", "dislocated", "iobj", "nmod", "nsubj", "obj", "obl", "vocative"}

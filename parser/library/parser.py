@@ -175,7 +175,8 @@ class Parser:
         return type(self).load, self._options
 
     def __repr__(self) -> str:
-        return f"Parser({'' if self._called is None else f'{str(self._called)!r}, '}{self.model.system.name})"
+        called = "" if self._called is None else f"{str(self._called)!r}, "
+        return f"Parser({called}{self.model.system.name})"
 
     def __call__(self, given: str | Iterable[Iterable[Word]], **options: Any) -> ParsedSentences:
         """Call parse_text() for a str, and parse() for anything else, with their options."""

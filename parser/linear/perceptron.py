@@ -144,7 +144,9 @@ class Perceptron:
     def average(self) -> HashedWeights:
         """Return the average of the weights over the steps, without weights that are 0 on average."""
         features = int(self._used[0])
-        keys, firsts, sizes = np.empty(features, np.uint64), np.empty(features, np.int64), np.empty(features, np.int64)
+        keys = np.empty(features, np.uint64)
+        firsts = np.empty(features, np.int64)
+        sizes = np.empty(features, np.int64)
         list_keys(self._weights.places, keys, firsts, sizes)
         order = np.argsort(keys)
         keys, firsts, sizes = keys[order], firsts[order], sizes[order]

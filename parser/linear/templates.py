@@ -37,20 +37,22 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 ATTRIBUTES = {"w": "form", "p": "upos", "m": "feats"}
 
+_SIDES = ("l", "r", "l2", "r2")
 _NODES = {
     "X": "s1",
     "Y": "s0",
     "B0": "b0",
     "B1": "b1",
     "C": "s2",
-    **{f"{name}.{side}": f"{position}.{side[0]}{side[1:] or 1}" for name, position in (("X", "s1"), ("Y", "s0"))
-       for side in ("l", "r", "l2", "r2")},
+    **{f"X.{side}": f"s1.{side[0]}{side[1:] or 1}" for side in _SIDES},
+    **{f"Y.{side}": f"s0.{side[0]}{side[1:] or 1}" for side in _SIDES},
     "P": "gp",
     "G": "gg",
-}  # fmt: skip
-_KINDS = (*ATTRIBUTES, "L", "vl", "vr", "sl", "sr", "d")
+}
+_COUNTS = ("vl", "vr", "sl", "sr")
+_KINDS = (*ATTRIBUTES, "L", *_COUNTS, "d")
 _L, _VL, _VR, _SL, _SR, _D = range(len(ATTRIBUTES), len(_KINDS))
-_CHILDREN = [f"{node}.{side}" for node in "XY" for side in ("l", "r", "l2", "r2")]
+_CHILDREN = [f"{node}.{side}" for node in "XY" for side in _SIDES]
 
 _MOST_ATOMS = 4
 _MOST_CHILDREN = 7
@@ -61,11 +63,11 @@ _MOST_TEMPLATES = 1000
 TEMPLATES = (
     *(f"{node}:{kind}" for node in ("X", "Y", "B0", "B1") for kind in ("w", "p")),
     *(f"{node}:w+{node}:p" for node in ("X", "Y", "B0", "B1")),
-    *("X:w+X:p+Y:w+Y:p", "X:w+X:p+Y:w", "X:w+Y:w+Y:p", "X:w+X:p+Y:p", "X:p+Y:w+Y:p", "X:w+Y:w", "X:p+Y:p", "Y:p+B0:p"),
-    *("Y:p+B0:p+B1:p", "X:p+Y:p+B0:p", "P:p+X:p+Y:p"),
+    *("X:w+X:p+Y:w+Y:p", "X:w+X:p+Y:w", "X:w+Y:w+Y:p", "X:w+X:p+Y:p", "X:p+Y:w+Y:p"),
+    *("X:w+Y:w", "X:p+Y:p", "Y:p+B0:p", "Y:p+B0:p+B1:p", "X:p+Y:p+B0:p", "P:p+X:p+Y:p"),
     *("X:p+X.l:p+Y:p", "X:p+X.r:p+Y:p", "X:p+Y:p+Y.l:p", "X:p+Y:p+Y.r:p"),
     *("X:w+X:d", "X:p+X:d", "Y:w+X:d", "Y:p+X:d", "X:w+Y:w+X:d", "X:p+Y:p+X:d"),
-    *(f"{node}:{word}+{node}:{kind}" for node in "XY" for kind in ("vl", "vr", "sl", "sr") for word in "wp"),
+    *(f"{node}:{word}+{node}:{kind}" for node in "XY" for kind in _COUNTS for word in "wp"),
     *(f"{node}:{kind}" for node in (*_CHILDREN, "P", "G") for kind in ("w", "p", "L")),
     "X:L",
     *(f"{node}:p+{node}.{side}:p+{node}.{side}2:p" for node in "XY" for side in "lr"),

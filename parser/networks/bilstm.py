@@ -284,4 +284,5 @@ class _OnDevice:
 
 def _sentence_mask(vectors: Tensor, packing: Packing, share: float) -> Tensor:
     """Return float32[rows, width], a mask that drops the same numbers at all tokens of a sentence."""
-    return bernoulli_mask(vectors.new_empty(packing.sizes[0], vectors.shape[1]), share)[packing.sequences]
+    masks = bernoulli_mask(vectors.new_empty(packing.sizes[0], vectors.shape[1]), share)
+    return masks[packing.sequences]

@@ -54,7 +54,9 @@ class Classifier(nn.Module):
         super().__init__()
         self.activation_name, hidden = spec.activation, spec.hidden
         self.activation = ACTIVATIONS[spec.activation]
-        self.dropout, self.input_dropout, self.slot_dropout = spec.dropout, spec.input_dropout, spec.slot_dropout
+        self.dropout = spec.dropout
+        self.input_dropout = spec.input_dropout
+        self.slot_dropout = spec.slot_dropout
         self.tokens = tokens
 
         layout = self.layout = SlotLayout.of(slots, tokens.sizes, n_values)

@@ -17,7 +17,9 @@ from parser.kernels import kernel
 from parser.network_spec import Shapes
 
 # splitmix64: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators.
-_STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
 _RANGE = 2**32
 
 

@@ -115,7 +115,8 @@ class _Direction(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, by_output: Tensor) -> tuple[Tensor | None, ...]:
         inputs, input_weights, state_weights, *computed = ctx.saved_tensors
-        by_state, by_cell = by_output.clone(memory_format=torch.contiguous_format), torch.zeros_like(by_output)
+        by_state = by_output.clone(memory_format=torch.contiguous_format)
+        by_cell = torch.zeros_like(by_output)
         by_gate, earlier = torch.empty_like(computed[0]), torch.empty_like(by_state)
         arrays = [tensor.numpy() for tensor in (*computed, by_state, by_cell, by_gate, earlier)]
         for start, n, before, m in reversed(ctx.steps):
@@ -193,7 +194,9 @@ def _backward(start, n, before, m, gates, cells, squashed, states, by_state, by_
             d_gate[2 * hidden + j] = d_cell[j] * gate[j] * (_ONE - new * new)
         if row - start < m:
             previous_row = before + row - start
-            last, d_last, last_state = cells[previous_row], by_cell[previous_row], states[previous_row]
+            last = cells[previous_row]
+            d_last = by_cell[previous_row]
+            last_state = states[previous_row]
             for j in range(hidden):
                 forget = gate[hidden + j]
                 d_gate[hidden + j] = d_cell[j] * last[j] * forget * (_ONE - forget)

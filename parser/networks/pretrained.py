@@ -280,7 +280,8 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
         versions = [_VECTORS, torch.__version__, package().__version__]
         how = [encoder.pieces.sums, encoder.layers, *versions, str(encoder.transformer.device)]
         named = hashlib.sha256(json.dumps(how, sort_keys=True).encode() + b"".join(keys)).hexdigest()
-        path, shape = folder / f"{named}.npy", (int(part.offsets[-1]), encoder.layers, encoder.width)
+        path = folder / f"{named}.npy"
+        shape = (int(part.offsets[-1]), encoder.layers, encoder.width)
         cached_vectors = _read(path, shape)
         if cached_vectors is None:
             with replacing(path) as temporary, temporary.open("wb") as file:
@@ -407,7 +408,8 @@ def _check_config(folder: Path) -> None:
             if name.endswith(".safetensors"):
                 with safe_open(folder / name, framework="np") as file:
                     for tensor_name in file.keys():  # noqa: SIM118 - it is not a mapping
-                        tensors, numbers = tensors + 1, numbers + math.prod(file.get_slice(tensor_name).get_shape())
+                        tensors += 1
+                        numbers += math.prod(file.get_slice(tensor_name).get_shape())
         for field, value in config.items():
             if isinstance(value, int) and value > (tensors if field.endswith("layers") else numbers):
                 raise OptimalStepError(f"{CONFIG}: {field}={value:,} is more than the weights have")

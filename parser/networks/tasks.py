@@ -142,7 +142,8 @@ class Tagger(TaskModule):
 
     def __init__(self, spec: TaggerSpec, width: int, tags: Mapping[str, Vocabulary]) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes(width, {task: values.counts for task, values in tags.items()})
+        self.spec = spec
+        shapes = spec.shapes(width, {task: values.counts for task, values in tags.items()})
         self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
         self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
         self.dropout = spec.dropout
@@ -201,7 +202,8 @@ class LemmaScorer(FormScorer):
 
     def __init__(self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: SetVocabulary) -> None:
         super().__init__()
-        self.spec, shapes = spec, spec.shapes({task: values.counts for task, values in tags.items()}, rules.counts)
+        self.spec = spec
+        shapes = spec.shapes({task: values.counts for task, values in tags.items()}, rules.counts)
         self.affixes = nn.Parameter(torch.zeros(shapes["affixes"]))
         self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task], drawn=False) for task in tags})
         self.outputs = _ValueVectors(shapes, "outputs", rules, drawn=False)
@@ -243,11 +245,13 @@ class HeadScorer(TaskModule):
     def __init__(self, spec: HeadSpec, width: int, n_relations: int) -> None:
         super().__init__()
         self.spec, shapes = spec, spec.shapes(width, n_relations)
-        self.arc_dependent, self.arc_head = linear(shapes, "arc_dependent"), linear(shapes, "arc_head")
+        self.arc_dependent = linear(shapes, "arc_dependent")
+        self.arc_head = linear(shapes, "arc_head")
         self.arc_product = nn.Parameter(torch.empty(shapes["arc_product"]))
         nn.init.normal_(self.arc_product, std=0.5 * spec.size**-0.5)
         self.arc_bias = nn.Parameter(torch.zeros(shapes["arc_bias"]))
-        self.relation_dependent, self.relation_head = linear(shapes, "relation_dependent"), linear(shapes, "relation_head")
+        self.relation_dependent = linear(shapes, "relation_dependent")
+        self.relation_head = linear(shapes, "relation_head")
         outputs, dependent, head = shapes["relation_product.weight"]
         self.relation_product = nn.Bilinear(dependent, head, outputs)
 
@@ -277,8 +281,10 @@ class HeadScorer(TaskModule):
         labelled_words = words[relations[words] >= 0]
         if not len(labelled_words):
             return arc_loss
-        places, gold = to_device(labelled_words, tokens.device), to_device(heads[labelled_words], tokens.device)
-        dependent = self._vectors(self.relation_dependent, vectors, dropping).flatten(0, 1)[grid.cells[places]]
+        places = to_device(labelled_words, tokens.device)
+        gold = to_device(heads[labelled_words], tokens.device)
+        dependents = self._vectors(self.relation_dependent, vectors, dropping).flatten(0, 1)
+        dependent = dependents[grid.cells[places]]
         head = self._vectors(self.relation_head, vectors, dropping)[gold, columns[places]]
         relation_scores = self._relation_scores(_with_one(dependent), _with_one(head))
         return arc_loss + nn.functional.cross_entropy(relation_scores, to_device(relations[labelled_words], tokens.device))
@@ -288,10 +294,10 @@ class HeadScorer(TaskModule):
         dependents = self._vectors(self.arc_dependent, vectors, dropping).transpose(0, 1)
         heads = self._vectors(self.arc_head, vectors, dropping).transpose(0, 1)
         scores = dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
-        outside = (
-            torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device).flatten().index_fill(0, grid.cells, False)
-        )
-        return scores.masked_fill(outside.view(vectors.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
+        longest, n_sentences = vectors.shape[:2]
+        outside = torch.ones(longest * n_sentences, dtype=torch.bool, device=vectors.device)
+        outside = outside.index_fill(0, grid.cells, False).view(longest, n_sentences)
+        return scores.masked_fill(outside.t()[:, None], -torch.inf).transpose(0, 1)
 
     def _relation_scores(self, dependents: Tensor, heads: Tensor) -> Tensor:
         """Return float32[m, relations], as relation_product does, by two matrix products, in a fifth of the time."""

@@ -25,7 +25,10 @@ from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load
 from parser.storage import from_json
 
-_SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
+_SETTINGS = (
+    *("treebank", "system", "degree", "column", "oracle", "strategy", "ties"),
+    *("recipe", "model", "seed"),
+)
 # The score of each column that a model may predict.
 _PREDICTED = {"upos": "upos", "xpos": "xpos", "feats": "ufeats", "lemma": "lemmas"}
 _BY = "LAS by"
@@ -57,11 +60,11 @@ class Parsed:
     predicted: Sequence[str] = ()
 
 
-def gold_file(run: Path, part: str | None = None) -> Path:
-    """Return the file of a part (``dev`` or ``test``) that a run was measured on; None: of test, or of dev if there is no test.
+def gold_file(run: Path, split: str | None = None) -> Path:
+    """Return the file of a split (``dev`` or ``test``) that a run was measured on; None: test, or dev without test.
 
     Raises:
-        OptimalStepError: this is not a run's folder, or the run has no such part, or the part has several files.
+        OptimalStepError: this is not a run's folder, or the run has no such split, or the split has several files.
     """
     try:
         treebank = from_json((run / "run.json").read_bytes())["settings"]["treebank"]
@@ -70,13 +73,13 @@ def gold_file(run: Path, part: str | None = None) -> Path:
         raise OptimalStepError(
             f"{run}: this is not the folder of a finished run; name such a folder, or give --gold FILE"
         ) from None
-    part = part or next(iter(files), None)
-    if part not in files:
+    split = split or next(iter(files), None)
+    if split not in files:
         fix = f"use --part {' '.join(files)}, or give --gold FILE" if files else "give --gold FILE"
-        raise OptimalStepError(f"{run}: this run has no {part or 'test or dev'} part in a file of its own; {fix}")
-    if not isinstance(files[part], str):
-        raise OptimalStepError(f"{run}: its {part} part has several files; give one of them as --gold FILE")
-    return Path(files[part])
+        raise OptimalStepError(f"{run}: this run has no {split or 'test or dev'} part in a file of its own; {fix}")
+    if not isinstance(files[split], str):
+        raise OptimalStepError(f"{run}: its {split} part has several files; give one of them as --gold FILE")
+    return Path(files[split])
 
 
 def report(runs: Sequence[Path], gold: Path) -> str:
@@ -135,8 +138,10 @@ def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
-    parts_of_runs = [(part, run) for run in parsed for part in ("train", "dev", "test")]
-    uses = [f"{part} part of {run.name}" for part, run in parts_of_runs if run.settings.get(f"treebank.{part}") == str(gold)]
+    splits_of_runs = [(split, run) for run in parsed for split in ("train", "dev", "test")]
+    uses = [
+        f"{split} part of {run.name}" for split, run in splits_of_runs if run.settings.get(f"treebank.{split}") == str(gold)
+    ]
     parts = [f"<p>Gold trees: {text(', '.join([gold.name, *uses]))}.</p>"]
     if len(parsed) == 2:
         parts += [table(["", "run"], ((run.name, run.folder) for run in parsed)), *_differing_settings(parsed)]

@@ -126,7 +126,8 @@ class Limited:
             await send(message)
 
         async def answer(status: int, line: str) -> None:  # the rest of the request is not read
-            await PlainTextResponse(f"{line}\n", status, {"connection": "close"})(scope, receive, noting)
+            refusal = PlainTextResponse(f"{line}\n", status, {"connection": "close"})
+            await refusal(scope, receive, noting)
 
         self._running += 1
         try:
@@ -297,7 +298,8 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
             if "download" in fields:
                 name = f"attachment; filename*=UTF-8''{quote(service.name, safe='')}.conllu"
                 return PlainTextResponse(answer, headers={"Content-Disposition": name})
-            parts, status = await batcher.alone(lambda: result_parts(service, answer, request.corrections)), 200
+            parts = await batcher.alone(lambda: result_parts(service, answer, request.corrections))
+            status = 200
         except OptimalStepError as error:
             parts, status = [error_part(error)], _status(error)
         return HTMLResponse(form_page(service, fields, parts), status, headers=HEADERS)

@@ -21,6 +21,7 @@ from math import log
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, FEATS, UNKNOWN_HEAD, UPOS, LineError, check_tree, shortened
 from parser.conllu.stream import RawSentence, rewrite
+from parser.data.treebank import UD_TAGS
 from parser.decoding.files.file_parsing import RawColumns, tags_to_write
 from parser.decoding.given_arcs import GivenArcs
 from parser.decoding.parse_options import ParseOptions, predicted_tags
@@ -29,10 +30,6 @@ from parser.drawing import LONGEST
 from parser.model.parser_model import ParserModel
 
 COMMENT = "corrected"
-
-# https://universaldependencies.org/u/pos/
-_ALL_UPOS = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ"}
-_ALL_UPOS |= {"SYM", "VERB", "X"}
 
 # Relations that UD (https://universaldependencies.org/u/dep/) does not have below a head of this UPOS. But a nominal is a
 # predicate with all relations if it has the feature VerbForm, as verbal nouns have, or one of the relations _PREDICATE below.
@@ -123,7 +120,7 @@ class CorrectingParser:
     def upos(self) -> list[str]:
         """The values of UPOS that a word may be given, sorted: those that the model knows, or those of UD if it knows none."""
         known = self._model.vocabularies.tags.get("upos") or self._model.vocabularies.by_attribute.get("upos")
-        return sorted(_ALL_UPOS if known is None else {*known.symbols} - {EMPTY})
+        return sorted({*UD_TAGS} if known is None else {*known.symbols} - {EMPTY})
 
     def text(self, sentence: RawSentence, corrections: Sequence[Correction]) -> str:
         """Return the text of a sentence with its tree and tags, and with a comment that names the corrected words.

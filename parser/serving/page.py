@@ -48,7 +48,9 @@ _HOW_TO_CORRECT = (
     "parsed again."
 )
 _WORD = r"([0-9]{1,6})\.([0-9]{1,6})"
-_HEAD, _OWN, _TAG = re.compile(rf"{_WORD}=([0-9]{{1,6}})(?::(\S+))?"), re.compile(_WORD), re.compile(rf"{_WORD}=(\S+)")
+_HEAD = re.compile(rf"{_WORD}=([0-9]{{1,6}})(?::(\S+))?")
+_OWN = re.compile(_WORD)
+_TAG = re.compile(rf"{_WORD}=(\S+)")
 _UNDO = re.compile(rf"{_WORD}\.(head|deprel|upos)")
 
 # Whatever the answer contains, the browser loads nothing and runs no script but this one.
@@ -172,7 +174,8 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
     ends = ""
     if service.tokenizer is not None:
         for value, meaning in _SENTENCE_ENDS.items():
-            ends += f'<option value="{value}"{" selected" * (fields.get("sentences") == value)}>{meaning}</option>'
+            selected = " selected" * (fields.get("sentences") == value)
+            ends += f'<option value="{value}"{selected}>{meaning}</option>'
         ends = f' <label>A text\'s sentences end <select name="sentences">{ends}</select></label>'
     shows = "" if service.example is None else ' <button name="example">An example</button>'
     given = note_on_dragging = ""
@@ -241,9 +244,10 @@ def _sentence(service: Service, sentence: RawSentence, corrections: Sequence[Cor
     shown, copy_drawing = f'<p class="note">Sentences of up to {LONGEST} words are drawn.</p>', ""
     if len(tree) <= LONGEST:
         shown, copy_drawing = drawing(tree), ' <button hidden data-copy="svg">copy SVG</button>'
+    lines = _as_typed("".join(sentence.lines).strip())
     copying = (
         f'<p><button hidden data-copy="pre">copy CoNLL-U</button>{copy_drawing}</p>\n'
-        f"<details><summary>CoNLL-U</summary>\n<pre>{_as_typed(''.join(sentence.lines).strip())}\n\n</pre></details>"
+        f"<details><summary>CoNLL-U</summary>\n<pre>{lines}\n\n</pre></details>"
     )
     note = ['<p class="note">Corrected sentences have no step-by-step view.</p>']
     computation = note if corrections else _computation(service, sentence, tree)
@@ -283,9 +287,10 @@ def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> li
             "another tree.</p>"
         )
     steps = steps_as_html(trace, drawn(trace, tree.forms, tree.tags, None))
+    probabilities = f"<summary>Probabilities</summary>\n{_candidates(trace, tree.forms)}"
     return [
         *parts,
-        f'<details class="probabilities"><summary>Probabilities</summary>\n{_candidates(trace, tree.forms)}</details>',
+        f'<details class="probabilities">{probabilities}</details>',
         f"<details><summary>The computation in {len(trace.steps)} steps</summary>\n{steps}\n</details>",
     ]
 

@@ -8,7 +8,8 @@ replaced, so that the page stays. The form's fields ``heads``, ``own_heads`` and
 from parser.drawing.html import SCRIPT as _STEPS
 
 _CORRECTING = r"""
-const form = document.querySelector("form"), typed = form.elements.data, parse = form.querySelector("button");
+const form = document.querySelector("form"), typed = form.elements.data;
+const parse = form.querySelector("button");
 const relations = document.getElementById("relations"), tags = document.getElementById("tags");
 const edited = () => typed.value !== typed.defaultValue;
 typed.oninput = () => {
@@ -28,7 +29,8 @@ const about = fold => fold.querySelector("summary").textContent.split(" ")[0];
 let waiting = false;
 const correct = async (changes, number) => {
   if (waiting) return;
-  const sent = new URLSearchParams(new FormData(form)), find = n => document.querySelector(`.sentence[data-number="${n}"]`);
+  const sent = new URLSearchParams(new FormData(form));
+  const find = n => document.querySelector(`.sentence[data-number="${n}"]`);
   const changed = new Set([number, ...fields.flatMap(given).map(one => one.split(".")[0])]);
   sent.set("data", typed.defaultValue);
   for (const [field, value] of Object.entries(changes)) sent.set(field, value);
@@ -42,7 +44,8 @@ const correct = async (changes, number) => {
   } catch {}
   waiting = false;
   if (wrong) {
-    const told = Object.assign(document.createElement("p"), {className: "wrong", role: "alert", textContent: wrong});
+    const told = document.createElement("p");
+    Object.assign(told, {className: "wrong", role: "alert", textContent: wrong});
     find(number).querySelector(".tree, .note").after(told);
     return;
   }
@@ -79,21 +82,24 @@ const correctable = part => {
     const words = [...svg.querySelectorAll('text[font-size="15"]')];
     const upos = [...svg.querySelectorAll(':scope > text[font-size="11"]:not([stroke])')];
     const x = word => +words[word - 1].getAttribute("x"), y = +words[0].getAttribute("y") - 17;
-    const at = event => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const at = event =>
+      new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     const near = point => {
       const away = words.map((_, i) => Math.abs(x(i + 1) - point.x));
       return 1 + away.indexOf(Math.min(...away));
     };
     const target = point => point.y < 20 ? 0 : point.y > y - 15 ? near(point) : null;
-    const others = (field, word) =>
-      given(field).filter(one => one !== `${number}.${word}` && !one.startsWith(`${number}.${word}=`));
+    const others = (field, word) => given(field).filter(
+      one => one !== `${number}.${word}` && !one.startsWith(`${number}.${word}=`));
     const arc = word => given("heads").find(one => one.startsWith(`${number}.${word}=`)) || "";
     const isOwn = word => given("own_heads").includes(`${number}.${word}`);
     const attach = (word, head) => {
       const isRoot = one => one.startsWith(`${number}.`) && /=0(:|$)/.test(one);
-      const [, relation] = arc(word).split(":"), made = `${number}.${word}=${head}${head && relation ? `:${relation}` : ""}`;
+      const [, relation] = arc(word).split(":");
+      const made = `${number}.${word}=${head}${head && relation ? `:${relation}` : ""}`;
       const heads = others("heads", word).filter(one => !(head === 0 && isRoot(one)));
-      correct({heads: [...heads, made].join(" "), own_heads: others("own_heads", word).join(" ")}, number);
+      const own_heads = others("own_heads", word).join(" ");
+      correct({heads: [...heads, made].join(" "), own_heads}, number);
     };
     const name = (word, relation) => {
       const head = sentence.dataset.heads.split(" ")[word - 1], own = others("own_heads", word);
@@ -101,7 +107,8 @@ const correctable = part => {
       if (!arc(word) || isOwn(word)) own.push(`${number}.${word}`);
       correct({heads: heads.join(" "), own_heads: own.join(" ")}, number);
     };
-    const tag = (word, value) => correct({upos: [...others("upos", word), `${number}.${word}=${value}`].join(" ")}, number);
+    const tag = (word, value) =>
+      correct({upos: [...others("upos", word), `${number}.${word}=${value}`].join(" ")}, number);
     let child = null, line = null, start = null;
     const end = () => {
       if (line) line.remove();
@@ -121,19 +128,23 @@ const correctable = part => {
     };
     svg.onpointermove = event => {
       if (child === null) return;
-      const point = at(event), head = target(point), top = Math.min(y, point.y) - Math.abs(x(child) - point.x) / 4;
-      line.setAttribute("d", `M${x(child)},${y} C${x(child)},${top} ${point.x},${top} ${point.x},${point.y}`);
+      const point = at(event), head = target(point), from = x(child);
+      const top = Math.min(y, point.y) - Math.abs(from - point.x) / 4;
+      const curve = `${from},${top} ${point.x},${top} ${point.x},${point.y}`;
+      line.setAttribute("d", `M${from},${y} C${curve}`);
       words.forEach((word, i) => word.classList.toggle("target", i + 1 === head && head !== child));
     };
     svg.onpointerup = event => {
       if (child === null) return;
-      const word = child, head = target(at(event)), relation = start.target.closest("g[data-child] text");
+      const word = child, head = target(at(event));
+      const relation = start.target.closest("g[data-child] text");
+      const chosen = relation && relation.textContent;
       const isTag = at(start).y > y + 22 && !relation;
       end();
       if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) >= 5) {
         if (head !== null && head !== word) attach(word, head);
-      } else if (relation && [...relations.options].some(one => one.value === relation.textContent)) {
-        choose(relations, relation.textContent, event, value => name(word, value));
+      } else if (relation && [...relations.options].some(one => one.value === chosen)) {
+        choose(relations, chosen, event, value => name(word, value));
       } else if (isTag) {
         choose(tags, upos[word - 1].textContent, event, value => tag(word, value));
       }
@@ -141,11 +152,16 @@ const correctable = part => {
     svg.onpointercancel = end;
     upos.forEach((one, i) => {
       one.classList.add("tag");
-      if (given("upos").some(item => item.startsWith(`${number}.${i + 1}=`))) one.classList.add("corrected");
+      const isCorrected = given("upos").some(item => item.startsWith(`${number}.${i + 1}=`));
+      if (isCorrected) one.classList.add("corrected");
     });
-    for (const [, one, relation] of given("heads").map(one => one.match(/^(\d+\.\d+)=\d+(:.*)?$/))) {
-      const drawn = one.startsWith(`${number}.`) && svg.querySelector(`g[data-child="${one.split(".")[1]}"]`);
-      if (drawn) drawn.classList.add("given", ...(relation ? ["named"] : []), ...(isOwn(one.split(".")[1]) ? ["own"] : []));
+    const heads = given("heads").map(one => one.match(/^(\d+)\.(\d+)=\d+(:.*)?$/));
+    for (const [, of_sentence, word, relation] of heads) {
+      const drawn = of_sentence === number && svg.querySelector(`g[data-child="${word}"]`);
+      if (!drawn) continue;
+      drawn.classList.add("given");
+      if (relation) drawn.classList.add("named");
+      if (isOwn(word)) drawn.classList.add("own");
     }
   }
 };
@@ -167,9 +183,12 @@ SCRIPT = f"const begin = document => {{{_STEPS}}};\nbegin(document);\n{_CORRECTI
 STYLE = """<style>
 .draggable g[data-child], .draggable text { cursor: grab; touch-action: none; user-select: none; }
 .draggable g[data-child] text, .draggable .tag { cursor: pointer; }
-.draggable .given:not(.own) path { stroke-width: 3; } .draggable .named text, .draggable .corrected { font-weight: bold; }
-.draggable .corrected { fill: #111; text-decoration: underline; } .draggable .target { fill: #0072b2; font-weight: bold; }
-.dragged { fill: none; stroke: #0072b2; stroke-width: 2; stroke-dasharray: 4 3; pointer-events: none; }
+.draggable .given:not(.own) path { stroke-width: 3; }
+.draggable .named text, .draggable .corrected { font-weight: bold; }
+.draggable .corrected { fill: #111; text-decoration: underline; }
+.draggable .target { fill: #0072b2; font-weight: bold; }
+.dragged { fill: none; stroke: #0072b2; stroke-width: 2; stroke-dasharray: 4 3; }
+.dragged { pointer-events: none; }
 .corrections { padding-left: 1.2em; } .corrections button { font-size: .85em; }
 body { overflow-anchor: none; } #relations, #tags { position: absolute; font: inherit; }
 </style>"""

@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from parser.data.treebank import PartFiles, TrainingFiles
+from parser.data.treebank import SplitFiles, TrainingFiles
 from parser.model.packs import meant_model, named_folder, shipped_packs
 from parser.settings.given import Given
 from parser.settings.groups import OnTreebankError, PathKind, Settings, SettingsError, TreebankFiles, path_settings
@@ -36,8 +36,8 @@ class FilesPlan:
     """
 
     train: TrainingFiles
-    dev: PartFiles | None = None
-    test: PartFiles | None = None
+    dev: SplitFiles | None = None
+    test: SplitFiles | None = None
     named: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
     pretrained: Mapping[str, str] = field(default_factory=dict)
@@ -48,16 +48,16 @@ class FilesPlan:
         """Return the files and folders that settings name.
 
         Raises:
-            SettingsError: there is no training part; or a path, a share of sentences or the number of a fold is invalid.
+            SettingsError: there is no training split; or a path, a share of sentences or the number of a fold is invalid.
         """
         treebank = settings.treebank
-        train = part_files(treebank, "train")
+        train = split_files(treebank, "train")
         if train is None:
             raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
         return cls(
             train=_training_files(treebank, train),
-            dev=part_files(treebank, "dev"),
-            test=part_files(treebank, "test"),
+            dev=split_files(treebank, "dev"),
+            test=split_files(treebank, "test"),
             named=named_paths(settings, PathKind.FILE),
             models=named_paths(settings, PathKind.MODEL),
             pretrained=named_paths(settings, PathKind.PRETRAINED),
@@ -110,15 +110,15 @@ def numbered(key: str, value: Any) -> dict[str, str]:
     return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": path for i, path in enumerate(named)}
 
 
-def part_files(treebank: TreebankFiles, part: str) -> PartFiles | None:
+def split_files(treebank: TreebankFiles, split: str) -> SplitFiles | None:
     """Return the files of train, dev or test, and the treebanks that they belong to; None if there are none."""
-    key, value = f"treebank.{part}", getattr(treebank, part)
+    key, value = f"treebank.{split}", getattr(treebank, split)
     named = numbered(key, value)
     names = [setting.removeprefix(f"{key}.").partition(".")[0] for setting in named] if isinstance(value, Mapping) else []
-    return PartFiles(tuple(named.values()), tuple(names)) if named else None
+    return SplitFiles(tuple(named.values()), tuple(names)) if named else None
 
 
-def _training_files(treebank: TreebankFiles, files: PartFiles) -> TrainingFiles:
+def _training_files(treebank: TreebankFiles, files: SplitFiles) -> TrainingFiles:
     fold = None
     if treebank.folds is not None and treebank.fold is not None:
         if treebank.fold > treebank.folds:
@@ -129,7 +129,7 @@ def _training_files(treebank: TreebankFiles, files: PartFiles) -> TrainingFiles:
 
 
 def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
-    """Return the shares of the training sentences that are held out for dev and test; 0 where there is such a part already.
+    """Return the shares of the training sentences that are held out for dev and test; 0 where there is such a split already.
 
     Raises:
         SettingsError: treebank.held_out is neither one share nor two.
@@ -179,7 +179,7 @@ def treebank_changes(treebank: TreebankFiles, given: Given) -> dict[str, Any]:
     names = given.names
     changes: dict[str, Any] = {}
     if "treebank.train" in names and "treebank" not in names:
-        changes = {part: None for part in ("dev", "test") if f"treebank.{part}" not in names}
+        changes = {split: None for split in ("dev", "test") if f"treebank.{split}" not in names}
     elif not OmegaConf.is_missing(treebank, "name"):
         return {}
     if "treebank.name" not in names:
@@ -191,7 +191,7 @@ def treebank_changes(treebank: TreebankFiles, given: Given) -> dict[str, Any]:
 def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
     if isinstance(value, Mapping):
         return {name: _absolute(inner, key, kind, start) for name, inner in value.items()}
-    if value is None:  # a treebank without this part
+    if value is None:  # a treebank without this split
         return None
     if not isinstance(value, str):
         return [_absolute(path, key, kind, start) for path in value]

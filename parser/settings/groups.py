@@ -142,7 +142,7 @@ class PathSetting:
 
 
 _FILE, _FILES = PathSetting(PathKind.FILE), PathSetting(PathKind.FILE, several=True)
-_PARTS = PathSetting(PathKind.FILE, several=True, inside=True)
+_SPLIT_FILES = PathSetting(PathKind.FILE, several=True, inside=True)
 _FOLDER = PathSetting(PathKind.MODEL)
 _PRETRAINED, _PLACE = PathSetting(PathKind.PRETRAINED), PathSetting(PathKind.FOLDER)
 
@@ -185,9 +185,9 @@ class TreebankFiles:
 
     name: str = MISSING
     # str | list[str] | dict[str, str | list[str]] | None, for which OmegaConf has no type
-    train: Any = path(_PARTS)
-    dev: Any = path(_PARTS)
-    test: Any = path(_PARTS)
+    train: Any = path(_SPLIT_FILES)
+    dev: Any = path(_SPLIT_FILES)
+    test: Any = path(_SPLIT_FILES)
     held_out: Any = 0.0  # float | list[float], for which OmegaConf has no type
     folds: int | None = number(2, 1000, "the number of folds", default=None)
     fold: int | None = number(1, 1000, "the number of a fold", default=None)
@@ -505,7 +505,9 @@ def keys_of(kind: type, prefix: str = "", choice: str = "") -> Iterator[Key]:
     """Yield the settings that a dataclass declares, and the settings of its groups."""
     types = get_type_hints(kind)
     for setting in fields(kind):
-        name, hint, by = f"{prefix}{setting.name}", types[setting.name], setting.metadata.get("chosen_by", choice)
+        name = f"{prefix}{setting.name}"
+        hint = types[setting.name]
+        by = setting.metadata.get("chosen_by", choice)
         yield Key(name, [by] if by else [], hint, range_of(setting), setting.metadata.get("path"), setting.default is None)
         if (nested := dataclass_of(hint)) is not None:
             yield from keys_of(nested, f"{name}.", by)

@@ -57,17 +57,26 @@ _ELSEWHERE = {
 }
 WORDS = {word: settings.split() for settings, words in _ELSEWHERE.items() for word in words.split()}
 
-# By setting: what its values are called elsewhere.
+# By setting and value: what the value is called elsewhere.
+_NAMES_OF_VALUES = {
+    "device": {"cuda": "gpu nvidia"},
+    "model": {"bilstm": "lstm transformer", "linear": "perceptron", "mlp": "feedforward neural"},
+    "recipe": {"accurate": "best", "paper": "default", "paper_tuned": "tuned", "text": "raw", "fast": "quick"},
+    "system": {
+        "arc_eager": "nivreeager",
+        "arc_standard": "nivrestandard",
+        "covington": "covnonproj",
+        "swap": "stacklazy",
+    },
+    "oracle": {"swap_lazy": "static_lazy", "swap_eager": "static_eager"},
+    "beam": {"none": "greedy false", "local": "true"},
+    "tokenizer": {"characters": "true", "none": "false"},
+    "treebank": {"sample": "toy example"},
+    "optimizer.name": {"adam": "adamw", "sgd": "momentum"},
+}
 _VALUES = {
-    "device": {"gpu": "cuda", "nvidia": "cuda"},
-    "model": {"lstm": "bilstm", "perceptron": "linear", "feedforward": "mlp", "neural": "mlp", "transformer": "bilstm"},
-    "recipe": {"best": "accurate", "default": "paper", "tuned": "paper_tuned", "raw": "text", "quick": "fast"},
-    "system": {"nivreeager": "arc_eager", "nivrestandard": "arc_standard", "covnonproj": "covington", "stacklazy": "swap"},
-    "oracle": {"static_lazy": "swap_lazy", "static_eager": "swap_eager"},
-    "beam": {"greedy": "none", "true": "local", "false": "none"},
-    "tokenizer": {"true": "characters", "false": "none"},
-    "treebank": {"toy": "sample", "example": "sample"},
-    "optimizer.name": {"adamw": "adam", "momentum": "sgd"},
+    setting: {name: value for value, names in by_value.items() for name in names.split()}
+    for setting, by_value in _NAMES_OF_VALUES.items()
 }
 
 # By setting or KEY=VALUE that is no longer there: what to type instead.

@@ -31,8 +31,9 @@ CHOICES = ("treebank", "recipe", "model", "system", "beam", "oracle")
 
 # Options of the command line that are not settings: hydra's, and ours.
 OPTIONS = (
-    *("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run", "--multirun", "--shell-completion"),
-    *("--config-path", "--config-name", "--config-dir", "--experimental-rerun", "--info", "--dry-run"),
+    *("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package"),
+    *("--run", "--multirun", "--shell-completion", "--config-path", "--config-name", "--config-dir"),
+    *("--experimental-rerun", "--info", "--dry-run"),
 )
 SHORT_OPTIONS = ("-h", "-c", "-p", "-r", "-m", "-sc", "-cp", "-cn", "-cd", "-i")
 

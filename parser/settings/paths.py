@@ -141,7 +141,8 @@ def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str
         return _literal(as_it_stands)
     if setting.inside and (inside := _inside(text, "{}")) is not None:
         pairs = [part.partition(":") for part in split(inside) if part]
-        return f"{{{','.join(f'{key}:{_read(name, value.strip(), setting, None)}' for key, _, value in pairs)}}}"
+        entries = [f"{key}:{_read(name, value.strip(), setting, None)}" for key, _, value in pairs]
+        return f"{{{','.join(entries)}}}"
     parts = [text] if sweep is None else split(text)
     if len(parts) == 1:
         return _choice(text, setting)  # blanks at its ends belong to the name

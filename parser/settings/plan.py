@@ -472,7 +472,10 @@ def _search(settings: Settings) -> Beam | None:
 
 
 def _passes(settings: Settings, files: FilesPlan) -> Iterator[PassPlan]:
-    first, second, optimizer, search = settings.first_pass, settings.second_pass, settings.optimizer, _search(settings)
+    first = settings.first_pass
+    second = settings.second_pass
+    optimizer = settings.optimizer
+    search = _search(settings)
     training = settings.beam.training if isinstance(settings.beam, GlobalBeamSettings) else None
     epochs = first.epochs, 0 if second.trees is None else second.epochs
     each = optimizer.schedule_over == "pass"

@@ -51,12 +51,13 @@ from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 DEVICES = ("cpu", "cuda")
 
 _NETWORK_KEYS = (
-    *("column", "recipe", "vocabulary_from", "start", "vectors", "features", "embeddings", "classifier", "optimizer"),
-    *("first_pass", "second_pass", "beam.training.learning_rate", "beam.training.batch_sentences"),
+    *("column", "recipe", "vocabulary_from", "start", "vectors", "features", "embeddings"),
+    *("classifier", "optimizer", "first_pass", "second_pass"),
+    *("beam.training.learning_rate", "beam.training.batch_sentences"),
 )
 _FIRST_PASSES_KEYS = (
-    *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate", "optimizer.batch_size", "first_pass"),
-    "second_pass",
+    *("oracle", "strategy", "ties", "optimizer.name", "optimizer.learning_rate"),
+    *("optimizer.batch_size", "first_pass", "second_pass"),
 )
 _SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
@@ -85,14 +86,8 @@ def refusals(settings: Settings, given: Given) -> Iterator[str]:
     else:
         yield from _wrong_features(settings)
         yield from _wrong_passes(settings)
-    tuned = isinstance(settings, BiLSTMSettings) and settings.pretrained.tune
-    if tuned and settings.start is None and settings.encoder.pretrained is None:
-        yield (
-            f"recipe={settings.recipe} trains a pretrained encoder further; give encoder.pretrained=FOLDER, or a name on the "
-            "Hugging Face hub (docs/text.md names small ones)"
-        )
-    if tuned and settings.pretrained.cache is not None:
-        yield f"pretrained.cache={settings.pretrained.cache}: with pretrained.tune=true no vectors are cached; leave it out"
+    if isinstance(settings, BiLSTMSettings) and settings.pretrained.tune:
+        yield from _wrong_tuning(settings)
     if type(settings.beam) is not BEAMS.get(settings.beam.name):
         choices = " or ".join(f"beam={name}" for name in BEAMS)
         yield f"beam.name={settings.beam.name} does not match the chosen beam; leave it out, and choose {choices}"
@@ -101,6 +96,16 @@ def refusals(settings: Settings, given: Given) -> Iterator[str]:
         yield from _wrong_lattices(settings, settings.lattice)
     if settings.device.partition(":")[0] not in DEVICES:
         yield _unknown(f"device={settings.device}", DEVICES)
+
+
+def _wrong_tuning(settings: BiLSTMSettings) -> Iterator[str]:
+    if settings.start is None and settings.encoder.pretrained is None:
+        yield (
+            f"recipe={settings.recipe} trains a pretrained encoder further; give encoder.pretrained=FOLDER, or its name on the "
+            "Hugging Face hub (docs/text.md names a small one)"
+        )
+    if (cache := settings.pretrained.cache) is not None:
+        yield f"pretrained.cache={cache}: with pretrained.tune=true no vectors are cached; leave it out"
 
 
 def _unread(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -125,14 +130,17 @@ def _unread(settings: Settings) -> Iterator[tuple[str, str]]:
         wanting += [(exploring, settings.online.mode == Mode.explore, "online.mode=explore")]
     if isinstance(settings, BiLSTMSettings):
         pretrained, tuned = settings.encoder.pretrained is not None, settings.pretrained.tune
+        of_tuning = ["pretrained.learning_rate", "pretrained.warmup"]
+        of_files = ["pretrained.save", "pretrained.cache"]
+        tuning = "pretrained.tune=true"
         wanting += [
             (["pretrained.tune"], anew, "start=null"),
             (["pretrained.tune"], pretrained, "encoder.pretrained=FOLDER"),
-            (["encoder.augment"], tuned or not pretrained, "pretrained.tune=true or encoder.pretrained=null"),
-            (["pretrained.learning_rate", "pretrained.warmup"], tuned or not anew, "pretrained.tune=true or start=RUN_FOLDER"),
-            (["pretrained.save", "pretrained.cache"], pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
+            (["encoder.augment"], tuned or not pretrained, f"{tuning} or encoder.pretrained=null"),
+            (of_tuning, tuned or not anew, f"{tuning} or start=RUN_FOLDER"),
+            (of_files, pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
             (["pretrained.layers"], pretrained or not anew or tuned, "encoder.pretrained=FOLDER"),
-            (["pretrained.pieces", "pretrained.precision"], tuned or not anew, "pretrained.tune=true"),
+            (["pretrained.pieces", "pretrained.precision"], tuned or not anew, tuning),
         ]
     if isinstance(settings, MlpSettings):
         others = [f"lattice.{name}" for name in ("dev", "test", "lookahead", "gold", "max_arcs", "choices", "beam")]
@@ -195,7 +203,8 @@ def check_column(settings: Settings) -> None:
 
 
 def _unknown(setting: str, choices: Any) -> str:
-    names, (key, _, value) = ["null" if choice is None else str(choice) for choice in choices], setting.rpartition("=")
+    names = ["null" if choice is None else str(choice) for choice in choices]
+    (key, _, value) = setting.rpartition("=")
     near = meant_value(key, value, names) if key else did_you_mean(value.rpartition(".")[2], names)
     return f"{setting} is unknown{near}; known: {', '.join(names)}"
 
@@ -205,18 +214,18 @@ _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"
 
 def _wrong_treebanks(settings: Settings) -> Iterator[str]:
     if not isinstance(settings.treebank.train, dict):
-        for part in ("dev", "test"):
-            if isinstance(getattr(settings.treebank, part), dict):
-                yield f"treebank.{part}={{...}} names treebanks, but treebank.train does not; give {_BY_NAME}"
+        for split in ("dev", "test"):
+            if isinstance(getattr(settings.treebank, split), dict):
+                yield f"treebank.{split}={{...}} names treebanks, but treebank.train does not; give {_BY_NAME}"
         return
     if not isinstance(settings, BiLSTMSettings):
         yield f"{_BY_NAME}: only an encoder tells treebanks apart; choose model=bilstm, or give a list of files"
-    for part in ("dev", "test"):
-        if (files := getattr(settings.treebank, part)) is not None and not isinstance(files, dict):
-            yield f"treebank.{part}={files}: name the treebank of each file, as in {_BY_NAME}"
+    for split in ("dev", "test"):
+        if (files := getattr(settings.treebank, split)) is not None and not isinstance(files, dict):
+            yield f"treebank.{split}={files}: name the treebank of each file, as in {_BY_NAME}"
         elif unknown := sorted({*(files or {})} - {*settings.treebank.train}):
             near = did_you_mean(unknown[0], settings.treebank.train)
-            yield f"treebank.{part}: {unknown[0]} is unknown{near}; treebank.train names {', '.join(settings.treebank.train)}"
+            yield f"treebank.{split}: {unknown[0]} is unknown{near}; treebank.train names {', '.join(settings.treebank.train)}"
 
 
 def _wrong_partial(settings: Settings) -> Iterator[str]:
@@ -257,7 +266,8 @@ def _wrong_oracle(settings: Settings) -> Iterator[str]:
 
 
 def _wrong_features(settings: Settings) -> Iterator[str]:
-    templates, candidates = templates_of(settings), transitions.system_class(settings.system).candidate_positions
+    templates = templates_of(settings)
+    candidates = transitions.system_class(settings.system).candidate_positions
     for key, table in (("features", settings.features), ("encoder.slots", templates)):
         for attribute, positions in table.items():
             for position in positions:
@@ -305,7 +315,9 @@ def _wrong_encoder(settings: Settings, encoder: EncoderSettings) -> Iterator[str
 
 def _wrong_passes(settings: Settings) -> Iterator[str]:
     """Refuse wrong trees of the first two passes, and passes that do not fit one another."""
-    first, second, system = settings.first_pass, settings.second_pass, transitions.system_class(settings.system)
+    first = settings.first_pass
+    second = settings.second_pass
+    system = transitions.system_class(settings.system)
     oracle = oracles.oracle_class(settings.oracle)
     if second.trees == TrainingTrees.original and oracle.needs_projective_gold:
         able = [f"oracle={name}" for name in oracle.alternatives]
@@ -386,5 +398,5 @@ def oracle_options(settings: Settings) -> dict[str, Any]:
     """Return the options, besides the strategy, of the oracle that all passes after the first use."""
     # If arcs can be undone, shift and right always tie, and neither would be taught.
     undoes = settings.nonmonotonic and settings.oracle == "arc_eager_rows"
-    ties = {"ties": settings.ties} if settings.ties is not None else {"ties": "monotonic"} if undoes else {}
-    return {**system_options(settings), **ties}
+    ties = "monotonic" if settings.ties is None and undoes else settings.ties
+    return {**system_options(settings), **({} if ties is None else {"ties": ties})}

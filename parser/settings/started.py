@@ -178,7 +178,9 @@ def _take_over(start_model: StartModel, settings: Any, given: Given) -> None:
             OmegaConf.update(settings, key, model_value, merge=False, force_add=True)
     for table in _tables(model, settings):
         for name in {**table.there, **table.here}:
-            key, here, model_value = f"{table.key}.{name}", table.here.get(name, table.none), table.there.get(name, table.none)
+            key = f"{table.key}.{name}"
+            here = table.here.get(name, table.none)
+            model_value = table.there.get(name, table.none)
             if here != model_value and model.lookahead is None and any(setting.touches(key) for setting in given.settings):
                 raise start_model.refusal(key, here, model_value)
         if [*table.here.items()] != [*table.there.items()]:

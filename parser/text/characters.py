@@ -26,16 +26,19 @@ _UNKNOWN = 255  # a character that classify() has not seen yet
 
 _APOSTROPHES, _QUOTES = "'\u2019\u2018`\u00b4\u02bc", '"\u201c\u201d\u201e\u00ab\u00bb'
 _CLASSES = {
-    ".": PERIOD, ",": COMMA, ";": SEMICOLON, ":": COLON, "\u2026": ELLIPSIS, "@": AT, "#": NUMBER_SIGN, "%": MATH,
-    "&": AMPERSAND, **dict.fromkeys("!?\u037e\u3002\uff01\uff1f\u0589", STOP), **dict.fromkeys("_*~^", JOINER),
-    **dict.fromkeys("-\u2010\u2011", HYPHEN), **dict.fromkeys("\u2013\u2014", DASH), **dict.fromkeys("/\\", SLASH),
-    **dict.fromkeys("\u055e\u055b\u055c", ACCENT), **dict.fromkeys(_APOSTROPHES, APOSTROPHE), **dict.fromkeys(_QUOTES, QUOTE),
-    **dict.fromkeys("\n\r\v\x85\u2028", LINE), **dict.fromkeys("\f\u2029", PARAGRAPH), "\0": BLANK, "\ufeff": NONE,
+    ".": PERIOD, ",": COMMA, ";": SEMICOLON, ":": COLON, "\u2026": ELLIPSIS, "@": AT,
+    "#": NUMBER_SIGN, "%": MATH, "&": AMPERSAND, "\0": BLANK, "\ufeff": NONE,
+    **dict.fromkeys("!?\u037e\u3002\uff01\uff1f\u0589", STOP), **dict.fromkeys("_*~^", JOINER),
+    **dict.fromkeys("-\u2010\u2011", HYPHEN), **dict.fromkeys("\u2013\u2014", DASH),
+    **dict.fromkeys("/\\", SLASH), **dict.fromkeys("\u055e\u055b\u055c", ACCENT),
+    **dict.fromkeys(_APOSTROPHES, APOSTROPHE), **dict.fromkeys(_QUOTES, QUOTE),
+    **dict.fromkeys("\n\r\v\x85\u2028", LINE), **dict.fromkeys("\f\u2029", PARAGRAPH),
 }  # fmt: skip
 _CATEGORIES = {
-    "Ll": LOWER, "Lu": UPPER, "Lt": UPPER, "Lo": LETTER, "Lm": LETTER, "Mn": MARK, "Mc": MARK, "Me": MARK, "Nd": DIGIT,
-    "Nl": DIGIT, "No": DIGIT, "Pd": DASH, "Ps": OPENING, "Pe": CLOSING, "Pi": QUOTE, "Pf": QUOTE, "Pc": JOINER, "Sm": MATH,
-    "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
+    "Ll": LOWER, "Lu": UPPER, "Lt": UPPER, "Lo": LETTER, "Lm": LETTER,
+    "Mn": MARK, "Mc": MARK, "Me": MARK, "Nd": DIGIT, "Nl": DIGIT, "No": DIGIT,
+    "Pd": DASH, "Ps": OPENING, "Pe": CLOSING, "Pi": QUOTE, "Pf": QUOTE, "Pc": JOINER,
+    "Sm": MATH, "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
 }  # fmt: skip
 
 # TextCharacters around each paragraph, so that functions that read neighbours need not look for its ends.
@@ -86,7 +89,9 @@ def characters_of(text: str, *, lines: bool = False) -> TextCharacters:
     arrays = (np.empty(size, np.int32), np.empty(size, np.uint8), np.empty(size, np.int32), np.empty(size, np.int32))
     n = _collapse(codes, kinds, starts, ends, *arrays)
     filled = [array[:n] for array in arrays]
-    hashes, shapes, chunks = np.empty(n + 1, np.uint64), np.empty(n + 1, np.uint64), np.empty(n, np.int32)
+    hashes = np.empty(n + 1, np.uint64)
+    shapes = np.empty(n + 1, np.uint64)
+    chunks = np.empty(n, np.int32)
     bounds = np.zeros((2, n + 2), np.int32)
     n_chunks = _analyse(filled[0], filled[1], _folded, hashes, shapes, chunks, bounds)
     return TextCharacters(
@@ -196,10 +201,16 @@ def _collapse(codes, kinds, starts, ends, to_codes, to_kinds, to_starts, to_ends
             if n > EDGE and to_kinds[n - EDGE - 1] == PARAGRAPH:  # the text begins or ends with white space, or is empty
                 n -= EDGE
         elif gap > 0:
-            to_codes[n], to_kinds[n], to_starts[n], to_ends[n] = 32 if gap == BLANK else 10, gap, last, starts[place]
+            to_codes[n] = 32 if gap == BLANK else 10
+            to_kinds[n] = gap
+            to_starts[n] = last
+            to_ends[n] = starts[place]
             n += 1
         if place < len(codes):
-            to_codes[n], to_kinds[n], to_starts[n], to_ends[n] = codes[place], kind, starts[place], ends[place]
+            to_codes[n] = codes[place]
+            to_kinds[n] = kind
+            to_starts[n] = starts[place]
+            to_ends[n] = ends[place]
             last = ends[place]
             n += 1
         gap = np.uint8(0)

@@ -42,10 +42,11 @@ _LETTERS = "A-Za-z0-9\u00c0-\u052f\u0531-\u0587"
 _ADDRESS = rf"(?:[{_LETTERS}{_MARKS_OF_ADDRESS}]|['\u2019](?!s\W*$)|\([^\s()]*\))+(?<![.,;:!?'\u2019])"
 _ADDRESS_BEFORE = rf"(?:[A-Za-z0-9{_MARKS_OF_ADDRESS}']|\([^\s()]*\))+{_END}"
 _EXTENSIONS = (
-    "pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|json|xml|ya?ml|html?|css|[jt]sx?|py|java|cpp|php|sql|md|tex|zip|gz|tar|exe|jpe?g|png|"
-    "gif|svg|mp[34]"
+    "pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|json|xml|ya?ml|html?|css|[jt]sx?|py|java|cpp|php|sql|md|"
+    "tex|zip|gz|tar|exe|jpe?g|png|gif|svg|mp[34]"
 )
-_DOMAINS = "com|org|net|edu|gov|mil|info|biz|int|io|eu|uk|us|ie|de|fr|es|pt|br|it|nl|ru|vn|kr|am|jp|cn|in|au|ca"
+_COUNTRIES = "eu|uk|us|ie|de|fr|es|pt|br|it|nl|ru|vn|kr|am|jp|cn|in|au|ca"
+_DOMAINS = f"com|org|net|edu|gov|mil|info|biz|int|io|{_COUNTRIES}"
 _PICTURE, _SHADES, _FLAG = (
     "[\u2190-\u2bff\U0001f000-\U0001faff]",
     "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]",

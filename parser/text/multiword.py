@@ -136,7 +136,9 @@ class MultiwordRules:
         for rule in self.open_rules:
             self._open[rule.kind, rule.part].append(rule)
         parts = {kind: tuple(part for rule_kind, part in self._open if rule_kind == kind) for kind in (SUFFIX, PREFIX, MARK)}
-        self._suffixes, self._prefixes, self._marks = parts[SUFFIX], parts[PREFIX], frozenset(parts[MARK])
+        self._suffixes = parts[SUFFIX]
+        self._prefixes = parts[PREFIX]
+        self._marks = frozenset(parts[MARK])
 
     @classmethod
     def learned(cls, tokens: Iterable[tuple[str, tuple[str, ...]]]) -> MultiwordRules:
@@ -148,9 +150,8 @@ class MultiwordRules:
             if words != (form,):
                 split[form, words] += 1
         possible = {token: rules_of(*token) for token in split}
-        support = Counter(
-            rule for _, rule in {(folded(form), rule) for (form, _), form_rules in possible.items() for rule in form_rules}
-        )
+        followed = {(folded(form), rule) for (form, _), form_rules in possible.items() for rule in form_rules}
+        support = Counter(rule for _, rule in followed)
         rules: defaultdict[str, Counter[Rule]] = defaultdict(Counter)
         exact: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for (form, words), count in split.items():
@@ -197,7 +198,9 @@ class MultiwordRules:
         total -= learning
         count = self.rules.get(small, {}).get(rule, 0) - (learning and rule == right)
         is_rare = total < _OFTEN and rule in self.open_rules
-        share = "new" if total <= 0 else "rare" if is_rare else f"{min(total, 3)} {round(4 * count / total)}"
+        share = "new"
+        if total > 0:
+            share = "rare" if is_rare else f"{min(total, 3)} {round(4 * count / total)}"
         stem = small[: len(small) - len(rule.part)] if rule.kind == SUFFIX else small[len(rule.part) :]
         near = stem[::-1] if rule.kind == SUFFIX else stem
         case = "upper" if form.isupper() else "title" if form[:1].isupper() else "lower"

@@ -184,10 +184,11 @@ class TextPipeline:
         """
         blocks = [list(blocks_of(io.BytesIO(text.encode()), "the text", sentences)) for text in texts]
         block_sentences = iter(self._split(list(chain.from_iterable(blocks)), sentences))
-        return [
-            list(chain.from_iterable(_placed(((block, next(block_sentences)) for block in text_blocks), sentences)))
-            for text_blocks in blocks
-        ]
+        placed_texts = []
+        for text_blocks in blocks:
+            placed = _placed(((block, next(block_sentences)) for block in text_blocks), sentences)
+            placed_texts.append(list(chain.from_iterable(placed)))
+        return placed_texts
 
     def conllu(
         self,

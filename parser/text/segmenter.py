@@ -121,7 +121,10 @@ class Segmenter:
     def __init__(
         self, tensors: Mapping[str, np.ndarray], spec: SegmenterSpec, vocabularies: dict[str, Vocabulary], threshold: float
     ) -> None:
-        self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
+        self.tensors = tensors
+        self.spec = spec
+        self.vocabularies = vocabularies
+        self.threshold = threshold
         weights = under("encoder.", tensors)
         self._encoder, self._int8_encoder = (
             FrozenEncoder(spec.classifier(vocabularies), Vocabularies(vocabularies), weights, int8=int8)
@@ -210,7 +213,8 @@ def _windows(paragraphs: Sequence[Sized]) -> list[Window]:
 def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.ndarray:
     """Return int32[attributes, tokens]: the attributes of the tokens, whose forms are looked up in NFC."""
     tokens = list(tokens)
-    forms = Spelling(lambda: vocabularies["lower"].symbols)(token_forms := [token.form for token in tokens])
+    token_forms = [token.form for token in tokens]
+    forms = Spelling(lambda: vocabularies["lower"].symbols)(token_forms)
     if forms is not token_forms:
         tokens = [replace(token, form=form) for token, form in zip(tokens, forms, strict=True)]
     rows = [vocabulary.encode(map(ATTRIBUTES[name], tokens)) for name, vocabulary in vocabularies.items()]

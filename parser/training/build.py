@@ -132,7 +132,8 @@ def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
     embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in attributes}
     if network.vectors is not None and (length := corpus.vector_length) is not None:
         embeddings[str(network.vectors.attribute)] = Embedding(length, network.vectors.trained)
-    spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
+    spec = replace(network.spec, embeddings=embeddings)
+    system = (plan.system.name, dict(plan.system.options))
     for part in corpus.vocabularies.parts:
         spec = part.completed(spec)
     if spec.encoder is not None and (unread := [table for table in corpus.vocabularies.tables if table not in spec.embeddings]):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from parser.evaluation.gold_part import KNOWN_HEADS, counted_by
+from parser.evaluation.gold_split import KNOWN_HEADS, counted_by
 
 
 def pool_folds(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def pool_folds(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
         folds: the metrics of at least two runs, each tested on its fold.
 
     Returns:
-        The labels of the runs; ``train`` of the first run; ``dev``: the mean, if there is such a part; ``test``: the score
+        The labels of the runs; ``train`` of the first run; ``dev``: the mean, if there is such a split; ``test``: the score
         over the sentences of all folds; ``test_mean`` and ``test_standard_deviation`` (of a sample) over folds; ``folds``: the
         ``test`` of each. A score that only some folds have, such as that of one of several treebanks, is over these folds.
     """
@@ -35,11 +35,11 @@ def pool_folds(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _by_key(parts: Sequence[dict[str, float]]) -> dict[str, list[float]]:
-    """Return, by key, the scores of several parts."""
+def _by_key(measurements: Sequence[dict[str, float]]) -> dict[str, list[float]]:
+    """Return the scores of several measurements by key."""
     scores: dict[str, list[float]] = {}
-    for part in parts:
-        for key, score in part.items():
+    for measurement in measurements:
+        for key, score in measurement.items():
             scores.setdefault(key, []).append(score)
     return scores
 

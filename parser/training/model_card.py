@@ -35,7 +35,11 @@ from parser.training.observers import Observer, RunStart
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 _TAG_SCORES = ("upos", "feats", "lemma")
-_SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "beam", "seed")
+_SETTINGS = (
+    *("system", "degree", "column", "oracle", "strategy", "ties"),
+    *("recipe", "model", "beam", "seed"),
+)
+_KINDS_OF_LAS = "LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not."
 # In a word of a command: the leading folders of an absolute path, except the one directly above model/.
 _FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:\\|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?""")
 
@@ -122,7 +126,7 @@ class ModelCard(Observer):
         train, folder = metrics["train"], self._start.folder / MODEL
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
-        measured = [part for part in ("dev", "test") if metrics[part]]
+        measured = [split for split in ("dev", "test") if metrics[split]]
         model_columns = predicted_columns(folder) if measured else ()
         predicted = [name for name in _TAG_SCORES if name in model_columns]
         columns = [*_SCORES, *predicted]
@@ -133,10 +137,10 @@ class ModelCard(Observer):
             conditions += f"; {named}: predicted values that are right"
             needs += "; --tags=fill writes those that the model predicts"
         settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
-        scores = [
-            f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' if key in metrics[part] else '-' for key in columns)} |"
-            for part in measured
-        ]
+        scores = []
+        for split in measured:
+            cells = [f"{metrics[split][key]:.2f}" if key in metrics[split] else "-" for key in columns]
+            scores.append(f"| {split} | {' | '.join(cells)} |")
         input_options = "text.txt --text" if not tags and has_tokenizer(folder) else "input.conllu"
         if treebanks := attributes.get(TREEBANK):
             input_options += f" --treebank {shlex.quote(treebanks[0])}"
@@ -160,7 +164,7 @@ Trained by optimal-step on {learned}. {settings}.
 {"".join([chr(10), "## What is from where", chr(10) * 2, *origins] if origins else [])}
 ## Scores
 
-Percentages, {conditions}. LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not.
+Percentages, {conditions}. {_KINDS_OF_LAS}
 
 | part | {" | ".join(NAMES.get(key, key.upper()) for key in columns)} |
 |---|{"---|" * len(columns)}

@@ -1,7 +1,7 @@
 """Training: a run prepares its corpus, builds a model and the passes that train it, and runs them, epoch by epoch.
 
 train(plan, folder)
-  Corpus.new(plan)      the parts of the treebank, vocabularies, word vectors; with start=, Corpus.continued()
+  Corpus.new(plan)      the splits of the treebank, vocabularies, word vectors; with start=, Corpus.continued()
   build(plan)           the model, and a pass for each plan: GoldPass, ExplorationPass, GlobalPass, OnlinePass, StructuredPass
   STAGES (stages.py)
     passes              Run.train(): for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
@@ -120,8 +120,8 @@ class Run:
         vectors: see Corpus.new().
 
     Attributes:
-        plan, folder: see above; the plan is for the words of the training part.
-        corpus: the parts of the treebank.
+        plan, folder: see above; the plan is for the words of the training split.
+        corpus: the splits of the treebank.
         example: see example_sentence().
         evaluation: measures the model on dev and test.
         stopwatch: counts the time of each stage.
@@ -165,14 +165,14 @@ class Run:
             if self.plan.keep_best and best:
                 pass_.put_weights(best)
         search = self.plan.search if pass_.name == self._names[-1] else None
-        if measured := [part for part in ("dev", "test") if getattr(self.corpus, part) is not None]:
+        if measured := [split for split in ("dev", "test") if getattr(self.corpus, split) is not None]:
             log.info("%s: parsing %s", "start" if pass_.given else pass_.name.replace("_", " "), " and ".join(measured))
         end = PassEnd(pass_.name, self.measure("dev", search), self.measure("test", search))
         self._progress.end_pass(pass_.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
 
     def _fit(self, pass_: TrainingPass[Any]) -> dict[str, Tensor]:
-        """Train the remaining epochs of a pass; return the weights of its best epoch, none without a dev part."""
+        """Train the remaining epochs of a pass; return the weights of its best epoch, none without a dev split."""
         progress, saved, done = self._progress, self._saved, self._progress.epochs_done
         best = saved.pop("best", {})
         if saved:
@@ -186,7 +186,7 @@ class Run:
         for epoch in range(done, pass_.epochs):
             fitted, fit_seconds = pass_.fit_epoch(epoch), self.stopwatch.last
             dev = self.measure("dev", pass_.search)
-            score = (dev or {}).get("las", (dev or {}).get("uas"))  # UAS if the dev part has no relations
+            score = (dev or {}).get("las", (dev or {}).get("uas"))  # UAS if the dev split has no relations
             if score is not None and (progress.best_las is None or score > progress.best_las):
                 progress.best_las = score
                 best = pass_.weights()
@@ -199,10 +199,10 @@ class Run:
             run_folder.save_checkpoint(self.folder / run_folder.CHECKPOINT, progress, pass_.state() | {"best": best})
         return best
 
-    def measure(self, part: str, search: Beam | None, int8: bool = False) -> Metrics | None:
-        """Return the metrics of a part, and count the time; see Evaluation.scores()."""
+    def measure(self, split: str, search: Beam | None, int8: bool = False) -> Metrics | None:
+        """Return the metrics of a split, and count the time; see Evaluation.scores()."""
         with self.stopwatch("evaluate"):
-            return self.evaluation.scores(part, search, int8)
+            return self.evaluation.scores(split, search, int8)
 
     @property
     def scores(self) -> dict[str, Metrics | None]:

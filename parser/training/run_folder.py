@@ -113,7 +113,7 @@ def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
     try:
         finished = Manifest(**from_json((folder / MANIFEST).read_bytes()))
         metrics: dict[str, Any] = from_json((folder / METRICS).read_bytes())
-        if not all(isinstance(part, dict) for part in (finished.settings, finished.files, metrics)):
+        if not all(isinstance(content, dict) for content in (finished.settings, finished.files, metrics)):
             raise TypeError("not an object")
     except (OSError, ValueError, TypeError):
         raise CheckpointError(f"{folder}: a finished run is here, without a readable {MANIFEST}; {advice}") from None
@@ -156,8 +156,8 @@ class Progress:
         manifest: the run's Manifest as plain values.
         pass_number: the pass under way, from 0.
         epochs_done: epochs of that pass that are done.
-        best_las: the highest dev LAS of the pass so far; None without a dev part, or before its first epoch.
-        metrics: by finished pass, then by part (dev, test).
+        best_las: the highest dev LAS of the pass so far; None without a dev split, or before its first epoch.
+        metrics: by finished pass, then by split (dev, test).
         seconds: wall-clock time by stage so far.
         cpu_seconds: processor time of all processes that have worked on the run so far.
     """
@@ -171,7 +171,7 @@ class Progress:
     cpu_seconds: float = 0.0
 
     def end_pass(self, name: str, metrics: dict[str, Any]) -> None:
-        """Record the end of the pass under way; ``metrics``: by part."""
+        """Record the end of the pass under way; ``metrics``: by split."""
         self.metrics[name] = metrics
         self.pass_number, self.epochs_done, self.best_las = self.pass_number + 1, 0, None
 

@@ -85,9 +85,9 @@ def _learn_tasks(run: Run) -> dict[str, Any]:
             with run.stopwatch(task.name):
                 epochs = plan.model.task_epochs[task.name]
                 learn_task(task, model, run.corpus.tagged, epochs, plan.seed, anew=plan.start is None)
-            for part, scores in run.scores.items():
+            for split, scores in run.scores.items():
                 if scores is not None:
-                    run.scores[part] = scores | run.evaluation.task_scores(task, part)
+                    run.scores[split] = scores | run.evaluation.task_scores(task, split)
     return {}
 
 
@@ -110,7 +110,7 @@ def _save(run: Run) -> dict[str, Any]:
 def learn_splitting(plan: Plan, folder: Path) -> None:
     """Give a model's folder a tokenizer and perhaps a segmenter: those of the model of ``start``, or newly trained ones.
 
-    Without running text in the training part, a warning says so, and the folder gets none.
+    Without running text in the training split, a warning says so, and the folder gets none.
 
     Raises:
         ConlluError: a file has changed, and is no longer CoNLL-U.
@@ -121,7 +121,7 @@ def learn_splitting(plan: Plan, folder: Path) -> None:
         return
     with TemporaryDirectory() as place:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
-        language = language_of(plan.files.train.paths)  # before parts were held out
+        language = language_of(plan.files.train.paths)  # before splits were held out
         try:
             write_splitting(train, dev, folder, plan.seed, segmenter=plan.segmenter, language=language)
         except NoRunningTextError as error:

@@ -32,7 +32,7 @@ class SweepJob:
     Attributes:
         number: the job's number in the sweep, from 0.
         overrides: the job's settings, as on a command line.
-        dev_las, test_las: percentages; None if there is no such part, or the job failed.
+        dev_las, test_las: percentages; None if there is no such split, or the job failed.
         seconds: wall-clock time.
         error: why the job failed; None if it did not.
     """
@@ -127,11 +127,11 @@ def _over_seeds(jobs: list[SweepJob], common: set[str]) -> list[str]:
             groups.setdefault(" ".join(others), []).append(job)
     lines = []
     for job_settings, group in groups.items():
-        parts = {"dev": [job.dev_las for job in group], "test": [job.test_las for job in group]}
-        scores_by_part = {part: [score for score in scores if score is not None] for part, scores in parts.items()}
+        splits = {"dev": [job.dev_las for job in group], "test": [job.test_las for job in group]}
+        scores_by_split = {split: [score for score in scores if score is not None] for split, scores in splits.items()}
         shown = "".join(
-            f"; {part} LAS {fmean(scores):.2f} ± {stdev(scores):.2f}"
-            for part, scores in scores_by_part.items()
+            f"; {split} LAS {fmean(scores):.2f} ± {stdev(scores):.2f}"
+            for split, scores in scores_by_split.items()
             if len(scores) > 1
         )
         if shown:

@@ -97,7 +97,8 @@ def with_best_labels(system: TransitionSystem, outputs: np.ndarray, transitions:
         return outputs
     labels, best_outputs = labels_of(system, outputs[is_any]), outputs.copy()
     label_scores = np.take_along_axis(scores[transitions.rows[is_any]], labels, axis=1)
-    best_outputs[is_any] = np.take_along_axis(labels, label_scores.argmax(axis=1)[:, None], axis=1)[:, 0]
+    best_labels = label_scores.argmax(axis=1)[:, None]
+    best_outputs[is_any] = np.take_along_axis(labels, best_labels, axis=1)[:, 0]
     return best_outputs
 
 

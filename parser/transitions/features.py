@@ -131,9 +131,10 @@ class FeatureTable:
                 near = did_you_mean(slot.attribute, names)
                 raise OptimalStepError(f"feature slot {slot} reads an unknown attribute{near}; known: {', '.join(names)}")
             if (base := _base(slot.position)) in CANDIDATE_POSITIONS and base not in candidate_positions:
+                others = f" or at {', '.join(candidate_positions)}" if candidate_positions else ""
                 raise OptimalStepError(
                     f"feature slot {slot} begins at {base}, a position that the transition system lacks; begin at s0, s1, ... "
-                    f"or b0, b1, ...{' or at ' + ', '.join(candidate_positions) if candidate_positions else ''}"
+                    f"or b0, b1, ...{others}"
                 )
         self.slots = list(slots)
         self.attributes = list(attributes)

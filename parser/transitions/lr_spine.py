@@ -16,11 +16,11 @@ Each applicable transition has its own feature row. Outputs have three blocks (s
 positions describe the ends of the arc (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third
 element):
 
-    position    shift               la_k                                        ra_k
-    c1 c2 c3    roots of the upper  u_k, root of the second, e                  root of the top, v_k, e (k > 1: v_{k-1})
-                three elements
-    q1 q2       b, b + 1            b, b + 1 (k = 2: u_1, b; else u_{k-1}, u_{k-2})   b, b + 1
-    gp gg       none                u_{k-1}, u_{k-2}                            v_{k-1}, v_{k-2}
+    shift  c1, c2, c3: roots of the upper three elements; q1, q2: b, b + 1; gp, gg: none
+    la_k   c1, c2, c3: u_k, root of the second, e;
+           q1, q2: b, b + 1 (k = 2: u_1, b; k > 2: u_{k-1}, u_{k-2}); gp, gg: u_{k-1}, u_{k-2}
+    ra_k   c1, c2, c3: root of the top, v_k, e (k > 1: v_{k-1});
+           q1, q2: b, b + 1; gp, gg: v_{k-1}, v_{k-2}
 
 A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
 With ``single_root`` the root can get a child only while it has none, so it gets exactly one; later tokens go below that child.
@@ -136,7 +136,9 @@ def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads
         top, second, third = _element(now, row, 0), _element(now, row, 1), _element(now, row, 2)
         first, next_one = _buffered(now, row, 0), _buffered(now, row, 1)
         for i in range(starts[r], starts[r + 1]):  # nodes that most transitions share
-            candidate_nodes[i, C1], candidate_nodes[i, C2], candidate_nodes[i, C3] = top, second, third
+            candidate_nodes[i, C1] = top
+            candidate_nodes[i, C2] = second
+            candidate_nodes[i, C3] = third
             candidate_nodes[i, Q1], candidate_nodes[i, Q2] = first, next_one
         at = starts[r]
         if first != NO_NODE:

@@ -214,7 +214,8 @@ def as_table(result: dict[str, Any]) -> str:
         for name, entry in result[kind].items():
             times = "".join(f"{entry['by_size'].get(size, math.nan):9.2f}" for size in sizes)
             fitted = entry.get("growth", {"exponent": math.nan, "factor_per_10": math.nan})
-            lines.append(f"  {name:30}{times}{entry['mean']:9.2f}{fitted['exponent']:10.2f}{fitted['factor_per_10']:7.2f}x")
+            growing = f"{fitted['exponent']:10.2f}{fitted['factor_per_10']:7.2f}x"
+            lines.append(f"  {name:30}{times}{entry['mean']:9.2f}{growing}")
     lines += [f"all systems, any strategy {'mean':>35}"]
     for name, entry in result["systems"].items():
         without = f"  without {entry['left_out']} trees that it gave up" if "left_out" in entry else ""

@@ -35,7 +35,7 @@ TREEBANK = [
 ]
 
 
-def test_forms_that_always_had_one_lemma_are_remembered_and_of_others_the_most_frequent_with_their_tags():
+def test_forms_with_one_lemma_are_remembered_and_of_others_the_most_frequent_with_their_tags():
     always = {"Fák": "fa", "vár": "vár", "_": "_"}
     found = Lemmas.of(TREEBANK, ["upos", "feats"])
     assert found.seen == {(): always, A: {"ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}

@@ -16,7 +16,7 @@ import numpy as np
 
 from parser.beam_settings import Beam, Scores
 from parser.data.sentences import Sentences
-from parser.decoding.beam.signature import visible_parts
+from parser.decoding.beam.signature import visible_positions
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.trained_model import TrainedModel
@@ -113,8 +113,8 @@ class MergingSearch:
         self._space, self._size = space, size
         self._visible = [
             (f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents), of_relation)
-            for depth, part in enumerate(visible_parts(slots))
-            for descents, of_relation in sorted(part)
+            for depth, positions in enumerate(visible_positions(slots))
+            for descents, of_relation in sorted(positions)
         ]
 
     def steps(self, n: int) -> Iterator[list[Item]]:

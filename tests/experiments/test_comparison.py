@@ -98,7 +98,8 @@ def test_treebanks_without_a_train_part_are_trained_on_dev():
 
 
 def test_a_training_makes_a_row(tmp_path):
-    settings = "model=linear,online.iterations=1,online.mode=nondet,treebank.train=data/sample/sample-ud-dev.conllu"
+    settings = "model=linear,online.iterations=1,online.mode=nondet"
+    settings += ",treebank.train=data/sample/sample-ud-dev.conllu"
     asked = wanted("online", f"+all_variants.tiny=[{settings}]", "languages=[sample]", f"runs={tmp_path}")
     ((key, made),) = measure(asked, [Cell(("tiny", "sample", "train", "1"), "", "")])
     assert key == ("tiny", "sample", "train", "1")

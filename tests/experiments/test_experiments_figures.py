@@ -209,7 +209,7 @@ def test_the_page_says_how_much_longer_context_rows_take():
     assert f"takes {overall} as long as the linear oracle over whole sentences, {at_100} with 100 words" in page
 
 
-def test_the_page_says_how_much_longer_the_cubic_algorithm_takes_and_how_the_number_of_optimal_trees_grows():
+def test_the_page_says_how_much_longer_the_cubic_algorithm_takes_and_how_many_trees_are_optimal():
     page = (ROOT / "experiments" / "trees_and_time.md").read_text(encoding="utf-8")
     for file, along in (("explorations.csv", "along explorations"), ("results.csv", "along random computations")):
         rows = read_csv(ROOT / "experiments" / "results" / "figure9" / file)

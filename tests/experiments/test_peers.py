@@ -27,7 +27,8 @@ with open(sys.argv[1]) as source, open(sys.argv[2], "w") as target:
         number, word, *others = line.split("\\t") if line.strip() else ("", "")
         assert all(column.strip() == "_" for column in others)
         tree = "0\\troot" if number == "1" else "_\\t_" if "-" in number else "1\\tdep"
-        target.write(f"{number}\\t{word}\\t_\\tNOUN\\t_\\t_\\t{tree}\\t_\\t_\\n" if number else "\\n")
+        tagged = f"{number}\\t{word}\\t_\\tNOUN\\t_\\t_"
+        target.write(f"{tagged}\\t{tree}\\t_\\t_\\n" if number else "\\n")
 """
 
 

@@ -151,7 +151,8 @@ def fuzz_overrides(rng: Random, folder: Path) -> None:
     """Any words of a command line are settings, or refused in a line."""
     words = ["".join(rng.choice(_WORDS) for _ in range(rng.randint(1, 5))) for _ in range(rng.choice([1, 1, 2]))]
     if rng.random() < 0.7:
-        words = [f"{rng.choice(['seed', 'treebank.train', 'model', 'beam.size', 'hydra.job.name'])}={word}" for word in words]
+        keys = ["seed", "treebank.train", "model", "beam.size", "hydra.job.name"]
+        words = [f"{rng.choice(keys)}={word}" for word in words]
     try:
         plan(training_settings(words), Given(words))
     except OptimalStepError as error:

@@ -31,7 +31,8 @@ from tests.toy import sentence
 
 SEEDS = [
     b"# sent_id = 1\n# text = ab c\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\ta\tX\tx\tA=b|C=d\t2\tdet\t_\t_\n"
-    b"2\tb\tb\tX\tx\t_\t0\troot\t0:root\tSpaceAfter=No\n2.1\te\t_\t_\t_\t_\t_\t_\t1:dep\t_\n3\tc\tc\tX\tx\tA=b\t2\tobj\t_\t_\n\n"
+    b"2\tb\tb\tX\tx\t_\t0\troot\t0:root\tSpaceAfter=No\n2.1\te\t_\t_\t_\t_\t_\t_\t1:dep\t_\n"
+    b"3\tc\tc\tX\tx\tA=b\t2\tobj\t_\t_\n\n"
     b"1\ta\ta\tX\tx\t_\t0\troot\t_\t_\n\n",
     b"\xef\xbb\xbf1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r\n2\t\xc3\xa9\t_\t_\t_\t_\t1\tobj\t_\t_\r\n\r\n# end\r\n",
     b"".join(b"%d\tw%d\t_\tX\t_\tA=b\t%d\tdet\t_\t_\n" % (i, i % 3, max(0, i - 1)) for i in range(1, 12)) + b"\n",

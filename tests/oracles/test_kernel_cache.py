@@ -181,7 +181,8 @@ import os, subprocess, sys, tempfile
 tempfile.tempdir = sys.argv[1]
 import oracles
 print(oracles.lift([0, 1]))
-subprocess.run([sys.executable, "-c", "import tempfile; tempfile.tempdir = '/dev/null'; import oracles"], check=True)
+code = "import tempfile; tempfile.tempdir = '/dev/null'; import oracles"
+subprocess.run([sys.executable, "-c", code], check=True)
 """
     environment = {"HOME": "/dev/null", "PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     argument = str(temporary) if place == "private" else "/dev/null"

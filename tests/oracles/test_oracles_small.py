@@ -132,9 +132,11 @@ import oracles
 for name in oracles.names():
     oracles.create(name).step_scores([2, 0, 2], [0, 1], [2, 3])
 oracles.create("nederhof_cubic").step_scores([2, 0, 1, 1], [0, 1], [2, 3, 4])
-oracles.projectivize([2, 0, 1, 1]), oracles.lift([2, 0, 1, 1]), oracles.count_projectivizations([2, 0, 1, 1])
+for function in (oracles.projectivize, oracles.lift, oracles.count_projectivizations):
+    function([2, 0, 1, 1])
 modules = [module for name, module in sys.modules.items() if name.startswith("oracles")]
-kernels = {x for module in modules for x in vars(module).values() if isinstance(x, numba.core.dispatcher.Dispatcher)}
+values = [value for module in modules for value in vars(module).values()]
+kernels = {value for value in values if isinstance(value, numba.core.dispatcher.Dispatcher)}
 print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
 """
 

@@ -203,7 +203,8 @@ def test_a_page_calls_arcs_gold_where_they_are(model):
     assert "gold" not in "".join(as_html(found, drawn(found, toy.forms, toy.upos, None)))
 
 
-VISIBLE = """[[...document.querySelectorAll(".steps g[data-child]")].filter(arc => arc.style.visibility !== "hidden").length,
+VISIBLE = """[[...document.querySelectorAll(".steps g[data-child]")].filter(
+  arc => arc.style.visibility !== "hidden").length,
   document.querySelector("section:not([hidden]) h3, .end:not([hidden]) b").textContent]"""
 
 

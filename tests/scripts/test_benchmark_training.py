@@ -45,7 +45,7 @@ def test_it_times_epochs_products_explorations_and_the_start(file):
     assert "epoch_over_products" in training.as_table(result)
 
 
-def test_a_treebank_is_repeated_until_it_has_so_many_words_and_without_a_second_pass_there_is_no_exploration(file, tmp_path):
+def test_a_treebank_is_repeated_and_without_a_second_pass_there_is_no_exploration(file, tmp_path):
     (tmp_path / "empty.conllu").touch()
     with pytest.raises(ValueError, match="no words to repeat"):
         training.write_repeated(tmp_path / "empty.conllu", 5, tmp_path / "longer.conllu")

@@ -428,12 +428,14 @@ def test_the_page_in_a_browser(server, tmp_path):
 
 
 # Where words are in the window, and their heads; of the first tree.
-WORDS = """[...document.querySelectorAll('.sentence > .tree svg text[font-size="15"]')].map(word => {
+WORDS = """[...document.querySelectorAll('.sentence > .tree svg text[font-size="15"]')].map(
+word => {
   const box = word.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 })"""
 HEADS = (
-    r"""document.querySelector("pre").textContent.split("\n").map(line => line.split("\t")[6]).filter(Boolean).map(Number)"""
+    r"""document.querySelector("pre").textContent.split("\n").map(line => line.split("\t")[6])"""
+    ".filter(Boolean).map(Number)"
 )
 
 
@@ -506,7 +508,8 @@ def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
 
 
 RELATION = """(() => {
-  const box = document.querySelector(`.sentence > .tree g[data-child="WORD"] text`).getBoundingClientRect();
+  const drawn = document.querySelector(`.sentence > .tree g[data-child="WORD"] text`);
+  const box = drawn.getBoundingClientRect();
   return [box.x + box.width / 2, box.y + box.height / 2];
 })()"""
 
@@ -537,7 +540,8 @@ def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, ope
 
 
 CURVE_ENDS_AT = """(() => {
-  const line = document.querySelector(".dragged"), at = line.getPointAtLength(line.getTotalLength());
+  const line = document.querySelector(".dragged");
+  const at = line.getPointAtLength(line.getTotalLength());
   const shown = at.matrixTransform(line.getScreenCTM());
   return [shown.x, shown.y, document.querySelectorAll(".target").length];
 })()"""

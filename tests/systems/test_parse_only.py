@@ -115,7 +115,8 @@ def test_modules_that_need_more_are_known(folder):
 import importlib, pkgutil, sys
 import oracles, parser
 for package in (oracles, parser):
-    for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", onerror=lambda name: None):
+    name = package.__name__ + "."
+    for module in pkgutil.walk_packages(package.__path__, name, onerror=lambda name: None):
         if module.name != "parser.commands.__main__":
             try:
                 importlib.import_module(module.name)

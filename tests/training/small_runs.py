@@ -7,7 +7,7 @@ import pytest
 
 from parser.beam_settings import Beam
 from parser.data.treebank import read_treebank
-from parser.evaluation.gold_part import GoldPart
+from parser.evaluation.gold_split import GoldSplit
 from parser.model.loading import load
 from parser.settings.plan import Plan
 from parser.training import run_folder
@@ -17,7 +17,8 @@ from tests.searches import parser_with_beam
 from tests.toy import planned
 
 SMALL = [
-    "classifier.hidden=32", "vectors.dimensions=16", "optimizer.batch_size=20", "first_pass.epochs=3", "second_pass.epochs=3",
+    "classifier.hidden=32", "vectors.dimensions=16", "optimizer.batch_size=20",
+    "first_pass.epochs=3", "second_pass.epochs=3",
 ]  # fmt: skip
 
 BILSTM = ["recipe=accurate", "model=bilstm", "encoder.layers=1", "encoder.hidden=8", "classifier.hidden=8"]
@@ -29,9 +30,11 @@ GLOBAL = [
 
 # For recipe=text.
 TEXT = [
-    "recipe=text", "encoder.layers=2", "encoder.hidden=16", "encoder.characters.hidden=6", "encoder.characters.embedding=6",
-    "encoder.tagger.size=4", "encoder.heads.size=7", "encoder.heads.relation_size=5", "encoder.lemmas.size=12",
-    "classifier.hidden=24", "vectors.dimensions=8", "optimizer.batch_size=60", "first_pass.epochs=1", "second_pass.epochs=2",
+    "recipe=text", "encoder.layers=2", "encoder.hidden=16", "encoder.characters.hidden=6",
+    "encoder.characters.embedding=6", "encoder.tagger.size=4", "encoder.heads.size=7",
+    "encoder.heads.relation_size=5", "encoder.lemmas.size=12", "classifier.hidden=24",
+    "vectors.dimensions=8", "optimizer.batch_size=60", "first_pass.epochs=1",
+    "second_pass.epochs=2",
 ]  # fmt: skip
 
 
@@ -109,5 +112,5 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def check_measured(treebank: Path, folder: Path, scores: dict[str, float], beam: Beam | None) -> None:
     """The model of a run has these scores on the treebank with this beam."""
     model = load(folder)
-    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    gold = GoldSplit.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
     assert scores == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))

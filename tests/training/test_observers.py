@@ -39,8 +39,8 @@ from tests.training.small_runs import TEXT, Heard
 
 SENTENCES = [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)]
 FEW = [
-    "treebank.name=toy", "treebank.test=null", "classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1",
-    "vectors.min_count=1", "first_pass.epochs=2",
+    "treebank.name=toy", "treebank.test=null", "classifier.hidden=4", "vectors.dimensions=4",
+    "vectors.epochs=1", "vectors.min_count=1", "first_pass.epochs=2",
 ]  # fmt: skip
 EVENTS = ["optimizer.batch_size=7", "optimizer.schedule=linear", "second_pass.epochs=3", "second_pass.explore_every=2"]
 

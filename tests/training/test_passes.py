@@ -24,8 +24,8 @@ from tests.toy import sentence, write_conllu
 from tests.training.small_runs import BILSTM, SMALL, Heard, files_of, run, run_alone
 
 NO_DROPOUT = [
-    "encoder.dropout=0", "encoder.attribute_dropout=0", "classifier.dropout=0", "classifier.input_dropout=0",
-    "classifier.word_dropout=0",
+    "encoder.dropout=0", "encoder.attribute_dropout=0", "classifier.dropout=0",
+    "classifier.input_dropout=0", "classifier.word_dropout=0",
 ]  # fmt: skip
 
 

@@ -10,23 +10,48 @@ from tests.training.small_runs import BILSTM, GLOBAL, SMALL, TEXT, check_resumes
 RUNS = {
     "paper": ([], [1, 4]),
     "dropout": (
-        ["classifier.dropout=0.5", "keep=last", "second_pass.explore_every=2", "second_pass.examples=join"], [1, 3, 4, 5]
+        ["classifier.dropout=0.5", "keep=last", "second_pass.explore_every=2", "second_pass.examples=join"],
+        [1, 3, 4, 5],
     ),
     "accurate": (["recipe=accurate", *SMALL, "second_pass.policy=sample"], [3, 5]),
-    "afresh": (["column=5", "second_pass.explore_every=2", "second_pass.start_from_first_pass=false"], [3, 4]),
-    "encoder": ([*BILSTM, "optimizer.batch_size=60", "first_pass.epochs=2", "second_pass.epochs=2"], [1, 3]),
-    "online": (["model=linear", "online.iterations=4", "keep=last", "online.exploration_probability=0.5"], [3]),
-    "beam, dropout": ([*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25"], [2, 3, 4]),
+    "afresh": (
+        ["column=5", "second_pass.explore_every=2", "second_pass.start_from_first_pass=false"],
+        [3, 4],
+    ),
+    "encoder": (
+        [*BILSTM, "optimizer.batch_size=60", "first_pass.epochs=2", "second_pass.epochs=2"],
+        [1, 3],
+    ),
+    "online": (
+        ["model=linear", "online.iterations=4", "keep=last", "online.exploration_probability=0.5"],
+        [3],
+    ),
+    "beam, dropout": (
+        [*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25"],
+        [2, 3, 4],
+    ),
     # Vectors that training changes, each attribute read by one slot: last digits depend on how the weights lie in memory.
     "beam, vectors": (
-        [*GLOBAL, "features.form=[s0]", "features.upos=[b0]", "features.deprel=[s0.l1]", "classifier.hidden=33",
-         "vectors.trained=true", "+embeddings.upos=7", "+embeddings.deprel=5"], [2, 3, 4],
+        [
+            *GLOBAL,
+            "features.form=[s0]",
+            "features.upos=[b0]",
+            "features.deprel=[s0.l1]",
+            "classifier.hidden=33",
+            "vectors.trained=true",
+            "+embeddings.upos=7",
+            "+embeddings.deprel=5",
+        ],
+        [2, 3, 4],
     ),
     "beam, encoder": ([*BILSTM, *GLOBAL, "beam.training.learning_rate=0.005"], [3]),
     "text": (TEXT, [2]),
     "beam, text": ([*TEXT, *GLOBAL, "beam.training.learning_rate=0.005"], [3]),
-    "beam, online": (["model=linear", "online.iterations=2", "beam=global", "beam.size=3", "beam.training.epochs=3"], [4]),
-}  # fmt: skip
+    "beam, online": (
+        ["model=linear", "online.iterations=2", "beam=global", "beam.size=3", "beam.training.epochs=3"],
+        [4],
+    ),
+}
 
 
 @pytest.mark.parametrize(("name", "epochs"), [(name, epochs) for name, (_, deaths) in RUNS.items() for epochs in deaths])

@@ -29,7 +29,8 @@ def conllu(sentences=SENTENCES, times=8, running=True) -> str:
         for place, form in enumerate(words, 1):
             misc = "SpaceAfter=No" if running and place == len(words) - 1 else "_"
             head, deprel = (0, "root") if place == 1 else (1, "dep")
-            text += f"{place}\t{form}\t_\t{'PUNCT' if form in '.!' else 'X'}\t_\t_\t{head}\t{deprel}\t_\t{misc}\n"
+            upos = "PUNCT" if form in ".!" else "X"
+            text += f"{place}\t{form}\t_\t{upos}\t_\t_\t{head}\t{deprel}\t_\t{misc}\n"
         text += "\n"
     return text
 

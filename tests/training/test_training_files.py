@@ -14,7 +14,7 @@ from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import Parses
 from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.data.word_vectors import background_vectors
-from parser.evaluation.gold_part import GoldPart, counted_by
+from parser.evaluation.gold_split import GoldSplit, counted_by
 from parser.model_folder import EXAMPLE, MODEL, SETTINGS
 from parser.settings.files import HOME, completed
 from parser.settings.given import NOTHING_GIVEN, Given
@@ -150,7 +150,8 @@ def lines(words: str, comments: str = "") -> str:
     for number, form in enumerate(forms, 1):
         misc = "SpaceAfter=No" if "".join(forms[number : number + 1]).startswith("-") else "_"
         relation = "dep" if number > 1 else "root"
-        text += f"{number}\t{form.removeprefix('-')}\tl\tX\tx\tA=b\t{number - 1}\t{relation}\t_\t{misc}\n"
+        tagged = f"{form.removeprefix('-')}\tl\tX\tx\tA=b"
+        text += f"{number}\t{tagged}\t{number - 1}\t{relation}\t_\t{misc}\n"
     return f"{comments}{text}\n"
 
 
@@ -249,7 +250,7 @@ def test_words_are_counted_as_scores_count_them(seed):
             if rng.random() < 0.3:
                 one.deprels[word] = "_"
     model = small_model("static")
-    gold = GoldPart.of(made, model.vocabularies, model.relations)
+    gold = GoldSplit.of(made, model.vocabularies, model.relations)
     parses = Parses.allocate(gold.sentences.offsets)
     words = np.ones(len(parses.heads), np.bool_)
     words[parses.offsets[:-1]] = False

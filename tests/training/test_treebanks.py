@@ -17,8 +17,9 @@ from tests.toy import planned, sentence, write_conllu
 from tests.training.small_runs import TEXT, run_alone
 
 FEW = [
-    *TEXT, "first_pass.epochs=12", "second_pass.epochs=1", "optimizer.batch_size=20", "keep=last", "optimizer.name=adam",
-    "optimizer.learning_rate=0.01", "encoder.attribute_dropout=0", "encoder.dropout=0",
+    *TEXT, "first_pass.epochs=12", "second_pass.epochs=1", "optimizer.batch_size=20", "keep=last",
+    "optimizer.name=adam", "optimizer.learning_rate=0.01", "encoder.attribute_dropout=0",
+    "encoder.dropout=0",
 ]  # fmt: skip
 WORDS = [["a", "b", "c", "d"]]
 

@@ -50,7 +50,8 @@ def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | N
     roots = dict(enumerate(reversed(state.stack), 1))
     b = dict(enumerate(state.buffer))
     table = {
-        "c1": roots.get(1), "c2": roots.get(2), "c3": roots.get(3), "q1": b.get(0), "q2": b.get(1), "gp": None, "gg": None
+        "c1": roots.get(1), "c2": roots.get(2), "c3": roots.get(3), "q1": b.get(0), "q2": b.get(1),
+        "gp": None, "gg": None,
     }  # fmt: skip
     if column == 0:
         return table

@@ -158,7 +158,11 @@ class PretrainedTokenizer(PieceReader):
         self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False, kept: np.ndarray | None = None
     ) -> None:
         # The encoder is read later, when the working folder may be another one.
-        self.folder, self.source, self.sums, self.held, self.kept = folder.absolute(), source, dict(sums), held, kept
+        self.folder = folder.absolute()
+        self.source = source
+        self.sums = dict(sums)
+        self.held = held
+        self.kept = kept
         try:
             self.whole = read_tokenizer(folder / TOKENIZER)
             if kept is not None:

@@ -98,7 +98,9 @@ def _extended(old_lemmas: Lemmas | None, source: TaskSource) -> LemmaTask | None
         return None
     tags = _tags(source.tasks)
     new_lemmas = Lemmas.of(source.tagged, list(tags), () if old_lemmas is None else old_lemmas.told_by_tags)
-    lemmas = old_lemmas if new_lemmas is None else new_lemmas if old_lemmas is None else old_lemmas.extended(new_lemmas)
+    if old_lemmas is not None and new_lemmas is not None:
+        return LemmaTask(old_lemmas.extended(new_lemmas), tags)
+    lemmas = new_lemmas if old_lemmas is None else old_lemmas
     return None if lemmas is None else LemmaTask(lemmas, tags)
 
 

@@ -136,7 +136,7 @@ class Task(ABC):
         return False
 
     def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return the scores in metrics.json of a task that is learned after the parser; GoldPart scores the columns of others.
+        """Return the scores in metrics.json of a task that is learned after the parser; GoldSplit scores the columns of others.
 
         Args:
             sentences: gold sentences; ones without gold data have no scores.
@@ -191,10 +191,10 @@ def numbers_of_columns(values: Mapping[str, Sequence[Sequence[str]]], known: Map
         values: by column and sentence, the values of the words; a ROOT is put before each sentence.
         known: by column, the known values.
     """
-    rows = [
-        [*chain.from_iterable((ROOT, *known[column].encode_exactly(sentence_values)) for sentence_values in of_column)]
-        for column, of_column in values.items()
-    ]
+    rows = []
+    for column, sentences in values.items():
+        encoded = (known[column].encode_exactly(sentence_values) for sentence_values in sentences)
+        rows.append([*chain.from_iterable((ROOT, *numbers) for numbers in encoded)])
     return np.array(rows, np.int32).reshape(len(rows), len(rows[0]) if rows else 0)
 
 

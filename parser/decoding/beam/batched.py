@@ -112,12 +112,9 @@ def advance_items(
         if item not in ranks:
             rivals.append((float(items.totals[item]), item, NO_NODE, NO_NODE))
             continue
-        rivals += [
-            (float(total), item, column, relation)
-            for total, column, relation in _best_transitions(
-                items.totals[item], ranks[item], system, transitions, scores, beam, single_root, allowed
-            )
-        ]
+        about_item = items.totals[item], ranks[item]
+        best = _best_transitions(*about_item, system, transitions, scores, beam, single_root, allowed)
+        rivals += [(float(total), item, column, relation) for total, column, relation in best]
     for rivals in candidates.values():
         # The sort is stable: among equal scores, the better item comes first, then the classifier's better output.
         rivals.sort(key=lambda candidate: -candidate[0])

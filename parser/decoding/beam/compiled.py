@@ -173,7 +173,8 @@ def parse_sentences(offsets, model, rules, options, workspace, first, all_heads,
             if count == FULL:
                 return s
             items.counts[m + 1] = count
-        heads, relations = all_heads[start : start + length + 1], all_relations[start : start + length + 1]
+        heads = all_heads[start : start + length + 1]
+        relations = all_relations[start : start + length + 1]
         read_trees(stacks, items.cells[2 * length, 0], heads, relations, scratch.path)
     return len(offsets) - 1
 
@@ -190,7 +191,10 @@ def score_item(model, rules, local, start, length, workspace, m, k):
         m, k: the item.
     """
     words, in_buffer, others, layers = model
-    stacks, items, expansion, scratch = workspace.stacks, workspace.items, workspace.expansion, workspace.scratch
+    stacks = workspace.stacks
+    items = workspace.items
+    expansion = workspace.expansion
+    scratch = workspace.scratch
     front = items.fronts[m, k]
     size = 2 * front - 1 - m
     buffered = front <= length

@@ -66,7 +66,8 @@ class RerankingParser:
         vectors = self._encoder.arithmetic.floats(self._encoder.encode(sentences))
         every = [(start, tree) for start, trees in zip(sentences.offsets.tolist(), candidates, strict=False) for tree in trees]
         words = [np.arange(start + 1, start + 1 + len(tree.heads)) for start, tree in every]
-        heads, relations = [start + tree.heads for start, tree in every], [tree.relations for _, tree in every]
+        heads = [start + tree.heads for start, tree in every]
+        relations = [tree.relations for _, tree in every]
         by_arc = self._heads.log_probabilities(vectors, sentences.offsets, *map(np.concatenate, (words, heads, relations)))
         by_tree = np.bincount(np.repeat(np.arange(len(every)), [*map(len, words)]), by_arc, len(every))
         totals = np.nan_to_num(by_tree + [tree.score for _, tree in every], nan=-np.inf)

@@ -42,9 +42,10 @@ _LOG2_E = np.float32(1.44269504)
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUNDING = np.float32(1.5 * 2**23)  # adding it rounds to a whole number
 _LOWEST = np.float32(-87)  # below, exp(x) would be denormal
-_P0, _P1, _P2, _P3, _P4, _P5 = (
-    np.float32(p) for p in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
-)
+_P0 = np.float32(1.9875691500e-4)
+_P1 = np.float32(1.3981999507e-3)
+_P2 = np.float32(8.3334519073e-3)
+_P3, _P4, _P5 = np.float32(4.1665795894e-2), np.float32(1.6666665459e-1), np.float32(0.5)
 _ONE = np.float32(1)
 _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 

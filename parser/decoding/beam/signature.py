@@ -1,14 +1,17 @@
 """The signature by which items of a beam merge: the part of a stack that future scores can depend on.
 
 Huang and Sagae (2010), Section 3, merge items whose features are equal. They require features to be "bounded and monotonic":
-all that a step makes visible must follow from the visible parts before it. This module computes the smallest set with this
+all that a step makes visible must follow from the visible ones before it. This module computes the smallest set with this
 property for any table of features, for arc-standard: for each depth d of the stack, the positions below s_d and the values read
 there. The set begins with the slots of the table, and is closed under the transitions. If a transition makes something visible
 at s0, it was visible before, at this place (q: the rest of a position; r1: the outermost right child; r2: the next one):
 
-    reduce_left: s0 becomes r1 of s1     r1.q  at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
-    reduce_right: s1 becomes l1 of s0    l1.q  at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
-    shift: s_d becomes s_{d+1}           at depth d: all that is visible at depth d + 1
+    reduce_left (s0 becomes r1 of s1)
+        r1.q at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
+    reduce_right (s1 becomes l1 of s0)
+        l1.q at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
+    shift (s_d becomes s_{d+1})
+        at depth d: all that is visible at depth d + 1
 
 The relation of the new child is the transition's own. The values read in the buffer follow from its front.
 
@@ -41,51 +44,51 @@ def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
     return behaves_as(system, Attardi) and system.degree == 1
 
 
-def visible_parts(slots: Sequence[Slot]) -> list[set[Visible]]:
+def visible_positions(slots: Sequence[Slot]) -> list[set[Visible]]:
     """Return, by depth of the stack, where two items must be equal to merge, closed under the rules of this module."""
-    parts: list[set[Visible]] = [set()]
+    visible: list[set[Visible]] = [set()]
     for slot in slots:
         base, *descents = slot.position.split(".")
         reads_relation = slot.attribute == RELATION
         if base[0] != "s" or (reads_relation and not descents):  # a stack element has no relation yet
             continue
         depth = int(base[1:])
-        parts += [set() for _ in range(depth + 1 - len(parts))]
-        parts[depth].add((tuple((descent[0], int(descent[1:])) for descent in descents), reads_relation))
-    while _close(parts):
+        visible += [set() for _ in range(depth + 1 - len(visible))]
+        visible[depth].add((tuple((descent[0], int(descent[1:])) for descent in descents), reads_relation))
+    while _close(visible):
         pass
-    return parts
+    return visible
 
 
-def _close(parts: list[set[Visible]]) -> bool:
+def _close(visible: list[set[Visible]]) -> bool:
     """Apply the rules once; return whether they added anything."""
-    before = sum(map(len, parts))
-    for upper, deeper in pairwise(parts):
+    before = sum(map(len, visible))
+    for upper, deeper in pairwise(visible):
         upper |= deeper
-    for position, reads_relation in list(parts[0]):
+    for position, reads_relation in list(visible[0]):
         for side, child_of, other in (("r", 0, 1), ("l", 1, 0)):  # reduce_left, reduce_right
             if position[:1] == ((side, 1),):
                 if len(position) > 1 or not reads_relation:
-                    _add(parts, child_of, position[1:], reads_relation)
+                    _add(visible, child_of, position[1:], reads_relation)
             elif position and position[0][0] == side:
-                _add(parts, other, ((side, position[0][1] - 1), *position[1:]), reads_relation)
+                _add(visible, other, ((side, position[0][1] - 1), *position[1:]), reads_relation)
             else:
-                _add(parts, other, position, reads_relation)
-    return sum(map(len, parts)) > before
+                _add(visible, other, position, reads_relation)
+    return sum(map(len, visible)) > before
 
 
-def _add(parts: list[set[Visible]], depth: int, position: tuple[tuple[str, int], ...], reads_relation: bool) -> None:
-    parts += [set() for _ in range(depth + 1 - len(parts))]
-    parts[depth].add((position, reads_relation))
+def _add(visible: list[set[Visible]], depth: int, position: tuple[tuple[str, int], ...], reads_relation: bool) -> None:
+    visible += [set() for _ in range(depth + 1 - len(visible))]
+    visible[depth].add((position, reads_relation))
 
 
-class Parts(NamedTuple):
+class VisiblePositions(NamedTuple):
     """The positions at which two items must be equal to merge, besides equal ``begins`` and ``fronts``.
 
     Attributes:
-        programs: int32[parts, 9], the positions; see FeatureTable.
-        reads_relation: bool[parts], whether the relation is read there, not the token.
-        newest: int32[3], by column of the transition, the part that reads the relation of the new arc; NO_NODE: none does.
+        programs: int32[positions, 9], the positions; see FeatureTable.
+        reads_relation: bool[positions], whether the relation is read there, not the token.
+        newest: int32[3], by column of the transition, the position that reads the relation of the new arc; NO_NODE: none does.
     """
 
     programs: np.ndarray
@@ -93,25 +96,25 @@ class Parts(NamedTuple):
     newest: np.ndarray
 
     @classmethod
-    def of(cls, slots: Sequence[Slot]) -> Parts:
-        """Return the parts for a table of features, for arc-standard."""
-        parts = sorted(
+    def of(cls, slots: Sequence[Slot]) -> VisiblePositions:
+        """Return the positions for a table of features, for arc-standard."""
+        entries = sorted(
             (depth, len(descents), descents, reads_relation)
-            for depth, part in enumerate(visible_parts(slots))
-            for descents, reads_relation in part
+            for depth, positions in enumerate(visible_positions(slots))
+            for descents, reads_relation in positions
         )
-        positions = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents) for depth, _, descents, _ in parts]
-        programs = [program_of(position) for position in positions]
+        names = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents) for depth, _, descents, _ in entries]
+        programs = [program_of(name) for name in names]
         newest = np.full(3, NO_NODE, np.int32)
         for column, side in ((1, "r"), (2, "l")):  # reduce_left, reduce_right
-            if (relation := (0, 1, ((side, 1),), True)) in parts:
-                newest[column] = parts.index(relation)
-        reads_relation = np.array([part[-1] for part in parts], np.bool_)
+            if (relation := (0, 1, ((side, 1),), True)) in entries:
+                newest[column] = entries.index(relation)
+        reads_relation = np.array([entry[-1] for entry in entries], np.bool_)
         return cls(np.array(programs, np.int32).reshape(-1, PROGRAM_LENGTH), reads_relation, newest)
 
     @property
     def elements(self) -> int:
-        """How many elements of the stack the parts read, at least one."""
+        """How many elements of the stack the positions read, at least one."""
         return 1 + int(self.programs[:, 1].max(initial=0))
 
 
@@ -199,10 +202,10 @@ def describe_transition(items, m, k, below, column):
 
 
 @kernel(inline="always")
-def read_after(parts, nodes, lists, described, relation, p):
-    """Return the token or the relation that part p reads after a transition, without making the item."""
+def read_after(positions, nodes, lists, described, relation, p):
+    """Return the token or the relation that position p reads after a transition, without making the item."""
     column, begin, _, tops, under = described
-    program = parts.programs[p]
+    program = positions.programs[p]
     depth = program[1]
     node, node_relation, place, before = np.int64(NO_NODE), np.int64(NO_NODE), 2, 0
     if column == 0:
@@ -214,21 +217,23 @@ def read_after(parts, nodes, lists, described, relation, p):
         node = np.int64(under[0] if left else tops[0])
         if program[2] == left:
             if program[3] == 1:
-                node, node_relation, place = np.int64(tops[0] if left else under[0]), np.int64(relation), 4
+                node = np.int64(tops[0] if left else under[0])
+                node_relation = np.int64(relation)
+                place = 4
             else:
                 before = 1
     node, node_relation = descend(nodes, lists, node, node_relation, program, place, before)
-    if parts.reads_relation[p]:
+    if positions.reads_relation[p]:
         return np.int64(node_relation)
     return np.int64(NO_NODE if node == NO_NODE else nodes[node, 0])
 
 
 @kernel()
-def find_same(parts, nodes, lists, seen, begins, fronts, first, end, described, relation):
+def find_same(positions, nodes, lists, seen, begins, fronts, first, end, described, relation):
     """Return the first item from ``first`` to ``end - 1`` with the signature of a transition's result; NO_NODE if none has it.
 
     Args:
-        parts: the positions to compare besides ``begins`` and ``fronts``.
+        positions: the positions to compare besides ``begins`` and ``fronts``.
         nodes, lists: the keys of TreeStacks.
         seen, begins, fronts: see Streams and SignatureItems.
         first, end: the numbers of the items to compare.
@@ -239,8 +244,8 @@ def find_same(parts, nodes, lists, seen, begins, fronts, first, end, described, 
     for other in range(first, end):
         if begins[other] == begin and fronts[other] == front:
             p = 0
-            while p < len(parts.programs) and seen[other, p] == read_after(parts, nodes, lists, described, relation, p):
+            while p < len(positions.programs) and seen[other, p] == read_after(positions, nodes, lists, described, relation, p):
                 p += 1
-            if p == len(parts.programs):
+            if p == len(positions.programs):
                 return np.int64(other)
     return np.int64(NO_NODE)

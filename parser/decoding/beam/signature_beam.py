@@ -34,7 +34,14 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
-from parser.decoding.beam.signature import Parts, SignatureItems, describe_transition, find_same, read_after, step_of_predictors
+from parser.decoding.beam.signature import (
+    SignatureItems,
+    VisiblePositions,
+    describe_transition,
+    find_same,
+    read_after,
+    step_of_predictors,
+)
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel
 from parser.decoding.sentence_parser import Tree
@@ -54,7 +61,7 @@ class Streams(NamedTuple):
         prefixes, insides: float64[streams], the scores of the item that the next output makes.
         outputs: int32[size, size], the best outputs of each item, best first.
         n_outputs: int32[size], how many of them.
-        seen: int32[size, parts], the tokens and relations that each new item has at the positions of Parts.
+        seen: int32[size, positions], the tokens and relations that each new item has at the visible positions.
         predictors: int32[size, size], the predictors of the new items.
         n_predictors: int32[size], how many of them.
         pending: int32[tokens + 1, 4], workspace of _read_tree(): step and number of an item, head and relation of its root.
@@ -73,7 +80,7 @@ class Streams(NamedTuple):
     pending: np.ndarray
 
     @classmethod
-    def allocate(cls, tokens: int, size: int, parts: int) -> Streams:
+    def allocate(cls, tokens: int, size: int, positions: int) -> Streams:
         """Allocate for a sentence of ``tokens`` tokens."""
         most = size * (size + 1)
         return cls(
@@ -84,7 +91,7 @@ class Streams(NamedTuple):
             insides=np.empty(most),
             outputs=np.empty((size, size), np.int32),
             n_outputs=np.empty(size, np.int32),
-            seen=np.empty((size, parts), np.int32),
+            seen=np.empty((size, positions), np.int32),
             predictors=np.empty((size, size), np.int32),
             n_predictors=np.empty(size, np.int32),
             pending=np.empty((tokens + 1, 4), np.int32),
@@ -181,12 +188,12 @@ class SignatureWorkspace(NamedTuple):
 
 
 @kernel()
-def parse_sentences(offsets, model, rules, options, parts, workspace, first, all_heads, all_relations):
+def parse_sentences(offsets, model, rules, options, positions, workspace, first, all_heads, all_relations):
     """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``; return the first that does not fit.
 
     Args:
         offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
-        parts: the positions at which two stacks must be equal for items to merge.
+        positions: the positions at which two stacks must be equal for items to merge.
         workspace: a SignatureWorkspace; afterwards it holds the items of the last sentence.
     """
     stacks, items, expansion, streams, _ = workspace
@@ -198,7 +205,7 @@ def parse_sentences(offsets, model, rules, options, parts, workspace, first, all
         for m in range(2 * length):
             for k in range(items.counts[m]):
                 score_item(model, rules, options.local, start, length, workspace, m, k)
-            if _make_items(rules, options.size, parts, workspace, m) == FULL:
+            if _make_items(rules, options.size, positions, workspace, m) == FULL:
                 return s
         best = 0
         for k in range(1, items.counts[2 * length]):
@@ -224,11 +231,14 @@ def _begin(stacks, items, length, size):
 
 
 @kernel()
-def _make_items(rules, size, parts, workspace, m):
+def _make_items(rules, size, positions, workspace, m):
     """Make the items of step m + 1, best first; return FULL if the workspace is."""
     stacks, items, expansion, streams, scratch = workspace
     count = open_streams(size, items, m, expansion, streams)
-    nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
+    nodes = stacks.nodes.keys
+    lists = stacks.lists.keys
+    begins = items.begins[m + 1]
+    fronts = items.fronts[m + 1]
     n_items = 0
     while n_items < size:
         s = best_stream(streams, count)
@@ -238,19 +248,19 @@ def _make_items(rules, size, parts, workspace, m):
         output = streams.outputs[k, streams.at[s]]
         column, relation = transition_of(output, rules.n_relations)
         described = describe_transition(items, m, k, below, column)
-        other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, n_items, described, relation)
+        other = find_same(positions, nodes, lists, streams.seen, begins, fronts, 0, n_items, described, relation)
         if other == NO_NODE:
             other = n_items
             if _make_item(stacks, items, streams, m, s, column, relation, n_items, scratch.path) == FULL:
                 return np.int64(FULL)
-            for p in range(len(parts.programs)):
-                streams.seen[n_items, p] = read_after(parts, nodes, lists, described, relation, p)
+            for p in range(len(positions.programs)):
+                streams.seen[n_items, p] = read_after(positions, nodes, lists, described, relation, p)
             n_items += 1
         if _join(items, expansion, streams, m, s, output, other) == FULL:
             return np.int64(FULL)
         look(items, m, expansion, streams, s, streams.at[s] + 1)
     items.counts[m + 1] = n_items
-    if _join_all(rules, parts, workspace, m, count) == FULL:
+    if _join_all(rules, positions, workspace, m, count) == FULL:
         return np.int64(FULL)
     return _keep_predictors(items, streams, m + 1)
 
@@ -297,7 +307,10 @@ def _join(items, expansion, streams, m, s, output, new):
     if way == len(items.ways):
         return np.int64(FULL)
     items.used[1] = way + 1
-    items.ways[way, 0], items.ways[way, 1], items.ways[way, 2], items.ways[way, 3] = k, below, output, NO_NODE
+    items.ways[way, 0] = k
+    items.ways[way, 1] = below
+    items.ways[way, 2] = output
+    items.ways[way, 3] = NO_NODE
     items.costs[way] = np.float64(expansion.scores[k, output]) - expansion.norms[k]
     inside = items.insides[earlier, below] + gain_of(items, m, expansion, k, below, output)
     ways = items.backpointers[m + 1, new]
@@ -322,10 +335,13 @@ def _add_predictor(streams, new, predictor):
 
 
 @kernel()
-def _join_all(rules, parts, workspace, m, count):
+def _join_all(rules, positions, workspace, m, count):
     """Join the rest of the streams with the items of step m + 1 of equal signature; return FULL if the workspace is."""
     stacks, items, expansion, streams, _ = workspace
-    nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
+    nodes = stacks.nodes.keys
+    lists = stacks.lists.keys
+    begins = items.begins[m + 1]
+    fronts = items.fronts[m + 1]
     n_items = items.counts[m + 1]
     for s in range(count):
         if streams.at[s] == NO_NODE:
@@ -334,7 +350,7 @@ def _join_all(rules, parts, workspace, m, count):
         row, outputs = expansion.scores[k], streams.outputs[k, streams.at[s] : streams.n_outputs[k]]
         shifts = below == NO_NODE
         for column in range(0 if shifts else 1, 1 if shifts else 3):
-            newest = parts.newest[column]
+            newest = positions.newest[column]
             described = describe_transition(items, m, k, below, column)
             for other in range(n_items):
                 if begins[other] != described[1] or fronts[other] != described[2]:
@@ -344,7 +360,7 @@ def _join_all(rules, parts, workspace, m, count):
                 if newest != NO_NODE and (relation == NO_NODE or not _is_among(row, outputs, output)):
                     continue
                 if (
-                    find_same(parts, nodes, lists, streams.seen, begins, fronts, other, other + 1, described, relation)
+                    find_same(positions, nodes, lists, streams.seen, begins, fronts, other, other + 1, described, relation)
                     == NO_NODE
                 ):
                     continue
@@ -391,7 +407,10 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
     count = 1
     while count:
         count -= 1
-        m, k, head, relation = pending[count, 0], pending[count, 1], pending[count, 2], pending[count, 3]
+        m = pending[count, 0]
+        k = pending[count, 1]
+        head = pending[count, 2]
+        relation = pending[count, 3]
         bottom = count
         way = items.backpointers[m, k, 2]
         while way != NO_NODE:
@@ -460,16 +479,16 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
             continue
         waiting.pop()
         if ways:
-            joined = [
-                (derivations[above], derivations[below], float(items.shifts[below]), cost, transition_of(output, n_relations))
-                for above, below, output, cost in ways
-            ]
+            joined = []
+            for above, below, output, cost in ways:
+                transition = transition_of(output, n_relations)
+                joined.append((derivations[above], derivations[below], float(items.shifts[below]), cost, transition))
             derivations[place] = _best(joined, numbers, k)
         elif place not in derivations:
-            derivations[place] = [Derivation(float(items.insides[place]), (int(items.begins[place]), NO_NODE, NO_NODE))]
-    for derivation in sorted(
-        (derivation for place in last for derivation in derivations[place]), key=lambda derivation: -derivation.score
-    ):
+            tree = int(items.begins[place]), NO_NODE, NO_NODE
+            derivations[place] = [Derivation(float(items.insides[place]), tree)]
+    whole = [derivation for place in last for derivation in derivations[place]]
+    for derivation in sorted(whole, key=lambda derivation: -derivation.score):
         yield Tree(derivation.score, *_arcs(derivation, tokens))
 
 
@@ -533,19 +552,21 @@ class SignatureSearch(BeamSearch):
     _merging: SignatureWorkspace
 
     def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: AttardiRules, beam: Beam, table: FeatureTable) -> None:
-        self._parts = Parts.of(table.slots)
+        self._positions = VisiblePositions.of(table.slots)
         super().__init__(offsets, model, rules, beam, table)
 
     def _allocate(self, times: int) -> None:
         size = self.beam.size
         stacks = TreeStacks.allocate(self.tokens, times * 2 * self.tokens * size)
-        items = SignatureItems.allocate(self.tokens, size, self._parts.elements, 2 * times)
-        streams = Streams.allocate(self.tokens, size, len(self._parts.programs)) if times == 1 else self._merging.streams
+        items = SignatureItems.allocate(self.tokens, size, self._positions.elements, 2 * times)
+        streams = Streams.allocate(self.tokens, size, len(self._positions.programs)) if times == 1 else self._merging.streams
         self._merging = SignatureWorkspace(stacks, items, self.expansion, streams, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
         options = BeamOptions.of(self.beam)
-        return parse_sentences(offsets, self.model, self.rules, options, self._parts, self._merging, first, heads, relations)
+        return parse_sentences(
+            offsets, self.model, self.rules, options, self._positions, self._merging, first, heads, relations
+        )
 
     def _last_trees(self, length: int, k: int) -> Iterable[Tree]:
         return best_trees(self._merging.items, 2 * length, length + 1, self.rules.n_relations, k)

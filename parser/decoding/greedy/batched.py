@@ -48,7 +48,8 @@ class Allowed:
             return allowed, scores
         labelled = self.columns & (self.relations != NO_NODE)
         if labelled.any():
-            starts, relations = system.block_starts[transitions.blocks[labelled]], self.relations[labelled]
+            starts = system.block_starts[transitions.blocks[labelled]]
+            relations = self.relations[labelled]
             at = allowed.rows[labelled][:, None], starts[:, None] + np.arange(system.n_relations)
             own = np.arange(system.n_relations) == relations[:, None]
             masked = np.where(own, scores[at], -np.inf)

@@ -234,7 +234,9 @@ class GreedyParser(CompiledParser):
     _system: Attardi
 
     def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
-        model, rules, now = self.model_on(words), AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
+        model = self.model_on(words)
+        rules = AttardiRules.of(self._system, single_root)
+        now = one_configuration(parses.offsets)
         _parse(parses.offsets, model, rules, now, StepWorkspace.allocate(model), parses.heads, parses.relations)
 
 

@@ -421,7 +421,9 @@ def _select(rules, options, workspace, m, order):
             break
         origin = candidates.origins[candidate]
         before, rank, output, arc = origin[0], origin[1], origin[2], origin[3]
-        cell, depth, ahead = items.cells[before, rank], items.depths[before, rank], items.ahead[before, rank]
+        cell = items.cells[before, rank]
+        depth = items.depths[before, rank]
+        ahead = items.ahead[before, rank]
         new = items.ahead[m, count]
         assign(new, ahead)
         place = before  # if the choice was made before the first step
@@ -479,7 +481,8 @@ class LatticeBeam(CompiledClassifier):
         Returns:
             Trees over all arcs of a lattice; the heads of arcs off the path are NO_NODE.
         """
-        rules, model = AttardiRules.of(self._system, single_root), self.model_on(self.words_of(sentences))
+        rules = AttardiRules.of(self._system, single_root)
+        model = self.model_on(self.words_of(sentences))
         search = LatticeSearch(arcs, model, self._options, self._table)
         for start, lattice in zip(sentences.offsets, arcs, strict=False):
             while search_lattice(start, lattice, model, rules, self._options, search.workspace) == FULL:

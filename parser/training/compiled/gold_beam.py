@@ -77,7 +77,8 @@ class CompiledSide(NamedTuple):
     @classmethod
     def allocate(cls, tokens: int, size: int, layers: Layers, table: FeatureTable) -> CompiledSide:
         """Allocate a side for a sentence of this many tokens, and the classifier's layers and features."""
-        items, expansion = Items.allocate(tokens, size), Expansion.allocate(tokens, size, layers, table)
+        items = Items.allocate(tokens, size)
+        expansion = Expansion.allocate(tokens, size, layers, table)
         return cls(size=size, items=items, expansion=expansion, lost=np.empty((2 * tokens + 1, size), np.int32))
 
 
@@ -344,7 +345,10 @@ def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, ch
                 while i < count and not (cells[i] == cell and outputs[i] == output):
                     i += 1
                 if i == count:
-                    cells[i], outputs[i], slopes[i], fronts[i] = cell, output, 0.0, items.fronts[m - 1, parent]
+                    cells[i] = cell
+                    outputs[i] = output
+                    slopes[i] = 0.0
+                    fronts[i] = items.fronts[m - 1, parent]
                     count += 1
                 slopes[i] += slope
         for i in range(count):

@@ -114,7 +114,8 @@ class CompiledGradients:
         self._classifier = classifier
         # Detached once: autograd need not follow these parameters.
         self._bias = classifier.hidden_bias.detach()
-        self._output, self._output_bias = classifier.output.weight.detach(), classifier.output.bias.detach()
+        self._output = classifier.output.weight.detach()
+        self._output_bias = classifier.output.bias.detach()
         self._activation = classifier.activation
         parameters = dict(classifier.named_parameters())
         trained = {name: parameter for name, parameter in parameters.items() if parameter.requires_grad}

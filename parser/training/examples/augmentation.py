@@ -58,7 +58,9 @@ class Augmentation:
 
     def of(self, epoch: int) -> TrainingSentences:
         """Return the sentences of an epoch, with its changed copies; ``active`` marks those that it learns from."""
-        generator, data, n = np.random.default_rng([*self._seed, epoch]), self._data, len(self._sentences)
+        generator = np.random.default_rng([*self._seed, epoch])
+        data = self._data
+        n = len(self._sentences)
         drawn, below = generator.random(len(data)), 0.0
         active = np.zeros(len(data), np.bool_)
         active[:n] = True

@@ -1,4 +1,4 @@
-"""A treebank prepared for training: its parts, vocabularies, word vectors and encoded sentences."""
+"""A treebank prepared for training: its splits, vocabularies, word vectors and encoded sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary
 from parser.data.word_vectors import BackgroundVectors, WordVectors
-from parser.evaluation.gold_part import GoldPart, has_values
+from parser.evaluation.gold_split import GoldSplit, has_values
 from parser.inference.layouts import TOKENS
 from parser.inference.weights import under
 from parser.lattices.gold_paths import MissingPath
@@ -37,7 +37,7 @@ from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
 from parser.settings.plan import NetworkPlan, Plan
 from parser.training.examples.augmentation import copies_of
 from parser.training.examples.examples import TrainingSentences
-from parser.training.examples.lattices import LatticePart, within_lookahead
+from parser.training.examples.lattices import LatticeSplit, within_lookahead
 from parser.transitions.features import RELATION, TOKEN, Slot, at_candidates, slots_of
 
 log = logging.getLogger(__name__)
@@ -46,17 +46,17 @@ log = logging.getLogger(__name__)
 _LONG = 1500
 
 
-class _TreebankParts(NamedTuple):
-    """The parts of a treebank as read; ``known`` and ``lattices``: see Corpus; ``others``: dev and test, if any."""
+class _TreebankSplits(NamedTuple):
+    """The splits of a treebank as read; ``known`` and ``lattices``: see Corpus; ``others``: dev and test, if any."""
 
     train: Treebank
     known: list[Sentence]
     others: dict[str, Treebank]
-    lattices: dict[str, LatticePart]
+    lattices: dict[str, LatticeSplit]
 
 
-def _read_parts(plan: Plan) -> _TreebankParts:
-    """Read the parts that a plan names, and log their oddities.
+def _read_splits(plan: Plan) -> _TreebankSplits:
+    """Read the splits that a plan names, and log their oddities.
 
     Raises:
         TreebankError, ConlluError: a file cannot be read.
@@ -67,45 +67,45 @@ def _read_parts(plan: Plan) -> _TreebankParts:
     train, dev, test = files.train.split(lattices["train"].treebank if "train" in lattices else files.train.read())
     _report("train", train)
     others = {}
-    for part, part_files, held_out in (("dev", files.dev, dev), ("test", files.test, test)):
+    for split, split_files, held_out in (("dev", files.dev, dev), ("test", files.test, test)):
         treebank = held_out
-        if part_files is not None and part in lattices:
-            treebank = lattices[part].treebank
-        elif part_files is not None:
-            treebank = read_treebanks(part_files.paths, files.train.skip, part_files.names, files.train.partial, scored=True)
+        if split_files is not None and split in lattices:
+            treebank = lattices[split].treebank
+        elif split_files is not None:
+            treebank = read_treebanks(split_files.paths, files.train.skip, split_files.names, files.train.partial, scored=True)
         if treebank is not None:
-            others[part] = treebank
-            _report(part, treebank)
+            others[split] = treebank
+            _report(split, treebank)
     _report_known(train, others.values())
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
     known_sentences = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
-    return _TreebankParts(train, known_sentences, others, lattices)
+    return _TreebankSplits(train, known_sentences, others, lattices)
 
 
 class Corpus:
     """Everything that training reads; made by new() or continued().
 
     Attributes:
-        train: the training part.
+        train: the training split.
         known: the training sentences that vocabularies and word vectors are made of.
         tagged: the known sentences; where a file has no gold value of a column, with predictions of the model of ``start``.
         untaught: with ``start``, by training file: the predicted columns of which it has no gold value, and teaches nothing.
-        dev: the part to choose on; None if the treebank has none.
-        test: the part to report on; None if the treebank has none.
+        dev: the split to choose on; None if the treebank has none.
+        test: the split to report on; None if the treebank has none.
         vocabularies: the vocabularies of the attributes that the features read.
         relations: the relations of the known sentences.
         slots: the feature slots, except those of attributes with one value in all known sentences.
         vectors: the word vectors; None if the features do not read the attribute that they are for.
         vector_length: the length of the word vectors, also of a model that is trained further; None if there are none.
         projectivization: how non-projective trees are made projective.
-        lattices: the word lattices by part (train, dev, test), if there are any.
+        lattices: the word lattices by split (train, dev, test), if there are any.
     """
 
     def __init__(
         self,
         plan: Plan,
-        parts: _TreebankParts,
+        splits: _TreebankSplits,
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
@@ -114,53 +114,54 @@ class Corpus:
         tagged: list[Sentence] | None = None,
         untaught: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
-        about = parts, vocabularies, relations, plan.files.train.partial
-        self.train, self.known, self.lattices = parts.train, parts.known, parts.lattices
-        self.dev, self.test = _gold_part("dev", *about), _gold_part("test", *about)
+        about = splits, vocabularies, relations, plan.files.train.partial
+        self.train, self.known, self.lattices = splits.train, splits.known, splits.lattices
+        self.dev, self.test = _gold_split("dev", *about), _gold_split("test", *about)
         self.vocabularies, self.relations, self.slots = vocabularies, relations, slots
-        self.tagged, self.untaught = parts.known if tagged is None else tagged, untaught
+        self.tagged, self.untaught = splits.known if tagged is None else tagged, untaught
         self.vectors = vectors
         self.vector_length = vector_length if vectors is None else vectors.matrix.shape[1]
         self.projectivization = plan.projectivization
 
     @classmethod
     def new(cls, plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
-        """Read the parts of the treebank, and make vocabularies and word vectors of the known sentences.
+        """Read the splits of the treebank, and make vocabularies and word vectors of the known sentences.
 
         Args:
             background: waits for the word vectors, if another process is already training them.
         """
-        parts, network = _read_parts(plan), plan.model if isinstance(plan.model, NetworkPlan) else None
-        by_attribute, vectors = _vocabularies(plan, network, parts, background)
-        relations = _relations(parts.known, plan.files.train.partial)
+        splits = _read_splits(plan)
+        network = plan.model if isinstance(plan.model, NetworkPlan) else None
+        by_attribute, vectors = _vocabularies(plan, network, splits, background)
+        relations = _relations(splits.known, plan.files.train.partial)
         if network is None:
             vocabularies, slots = Vocabularies(by_attribute), []
         else:
-            word_parts = [part for kind in PARTS if (part := kind.new(network, parts.known)) is not None]
-            tasks = _tasks(TaskSource(network, parts.known, parts.known, relations))
+            word_parts = [part for kind in PARTS if (part := kind.new(network, splits.known)) is not None]
+            tasks = _tasks(TaskSource(network, splits.known, splits.known, relations))
             vocabularies = Vocabularies(by_attribute, word_parts, tasks)
             slots = _slots(plan, network, vocabularies)
         if not (by_attribute if network is None else slots):
             raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-        return cls(plan, parts, vocabularies, relations, slots, vectors)
+        return cls(plan, splits, vocabularies, relations, slots, vectors)
 
     @classmethod
     def continued(cls, plan: Plan, start: TrainedModel) -> Corpus:
-        """Read the parts of the treebank for a model that is trained further; its vocabularies are extended by new values.
+        """Read the splits of the treebank for a model that is trained further; its vocabularies are extended by new values.
 
         ``start``: the model that is trained further.
         """
         assert isinstance(plan.model, NetworkPlan), "plan() has checked this"
-        parts, wanted = _read_parts(plan), plan.model.vectors
-        untaught = _untaught(parts.train.sentences, plan.files.train.paths, start.vocabularies.tasks)
-        tagged = _tagged(parts.known, untaught, start)
-        vocabularies, relations = _extended(start, plan, plan.model, parts.known, tagged)
+        splits, wanted = _read_splits(plan), plan.model.vectors
+        untaught = _untaught(splits.train.sentences, plan.files.train.paths, start.vocabularies.tasks)
+        tagged = _tagged(splits.known, untaught, start)
+        vocabularies, relations = _extended(start, plan, plan.model, splits.known, tagged)
         slots = _slots(plan, plan.model, vocabularies)
         length = None
         if wanted is not None and wanted.attribute in start.spec.embeddings:
             length = start.spec.embeddings[wanted.attribute].size
         about = vocabularies, relations, slots
-        return cls(plan, parts, *about, vector_length=length, tagged=tagged, untaught=untaught)
+        return cls(plan, splits, *about, vector_length=length, tagged=tagged, untaught=untaught)
 
     @property
     def silent(self) -> set[str]:
@@ -168,7 +169,7 @@ class Corpus:
         return set.intersection(*map(set, self.untaught.values())) if self.untaught else set()
 
     def training_sentences(self, kind: TrainingTrees, shares: Mapping[str, float] = MappingProxyType({})) -> TrainingSentences:
-        """Return the training part with trees of the given kind; the projective subset has fewer sentences.
+        """Return the training split with trees of the given kind; the projective subset has fewer sentences.
 
         Copies that epochs change follow, by their ``shares``; see augmentation.py.
         """
@@ -177,7 +178,8 @@ class Corpus:
         sentences = [*originals, *changed, *short]
         trees = self._trees(originals, kind)
         if changed or short:
-            original_heads, shorter = [*map(trees.__getitem__, range(len(originals)))], self._trees(short, kind)
+            original_heads = [*map(trees.__getitem__, range(len(originals)))]
+            shorter = self._trees(short, kind)
             heads = [*original_heads, *(original_heads if changed else []), *map(shorter.__getitem__, range(len(short)))]
             trees = oracles.Trees.from_heads(heads, partial=True)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
@@ -227,19 +229,19 @@ def _check_lengths(train: Treebank) -> None:
 
 
 def _vocabularies(
-    plan: Plan, network: NetworkPlan | None, parts: _TreebankParts, background: BackgroundVectors | None
+    plan: Plan, network: NetworkPlan | None, splits: _TreebankSplits, background: BackgroundVectors | None
 ) -> tuple[dict[str, Vocabulary], WordVectors | None]:
     """Return the vocabularies of a new model, for attributes with several values; and the word vectors, if there are any."""
     wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
     similar = network is not None and network.similar
     for attribute in plan.model.attributes:
-        values = attribute_values(parts.known, attribute)
+        values = attribute_values(splits.known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
         if attribute == TREEBANK:
             symbols = [*dict.fromkeys(plan.files.train.names)]  # the first one is the default in parsing
         if len(symbols) == 1:
             told = "%s: every word has %s %r; features that read it are left out"
-            log.warning(told, parts.train.path, attribute, symbols[0])
+            log.warning(told, splits.train.path, attribute, symbols[0])
         elif wanted is not None and attribute == wanted.attribute:
             vectors = _vectors(wanted, values, plan.seed, background)
             by_attribute[attribute] = attribute_vocabulary(attribute, vectors.vocabulary.symbols, similar)
@@ -372,23 +374,23 @@ def _projective_subset(train: Treebank) -> list[Sentence]:
     return sentences
 
 
-def _lattices(plan: Plan) -> dict[str, LatticePart]:
-    """Return the lattices by part. In dev and test every sentence counts, with or without a gold path."""
+def _lattices(plan: Plan) -> dict[str, LatticeSplit]:
+    """Return the lattices by split. In dev and test every sentence counts, with or without a gold path."""
     if (wanted := plan.lattices) is None:
         return {}
-    parts = {"train": plan.files.train, "dev": plan.files.dev, "test": plan.files.test}
-    trees = {part: files.paths[0] for part, files in parts.items() if files is not None}
+    splits = {"train": plan.files.train, "dev": plan.files.dev, "test": plan.files.test}
+    trees = {split: files.paths[0] for split, files in splits.items() if files is not None}
     gold = {"train": MissingPath(wanted.gold), "dev": MissingPath.INFUSED, "test": MissingPath.INFUSED}
     return {
-        part: LatticePart.read(part, file, trees[part], gold[part], wanted.max_arcs)
-        for part in parts
-        if (file := getattr(wanted, part)) is not None
+        split: LatticeSplit.read(split, file, trees[split], gold[split], wanted.max_arcs)
+        for split in splits
+        if (file := getattr(wanted, split)) is not None
     }
 
 
-def _report(part: str, treebank: Treebank) -> None:
-    """Log the size of a part, and probable mistakes in it."""
-    log.info("%-5s %s", part, treebank)
+def _report(split: str, treebank: Treebank) -> None:
+    """Log the size of a split, and probable mistakes in it."""
+    log.info("%-5s %s", split, treebank)
     if treebank.faults:
         log.warning("%s left out:\n%s", counted(treebank.n_left_out, "sentence"), listed(treebank.faults))
     if oddities := treebank.oddities():
@@ -396,13 +398,13 @@ def _report(part: str, treebank: Treebank) -> None:
 
 
 def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
-    """Warn of parts that mostly repeat the training part: scores on them say nothing of new sentences."""
+    """Warn of splits that mostly repeat the training split: scores on them say nothing of new sentences."""
     forms = {tuple(sentence.forms) for sentence in train}
-    for part in others:
-        repeated = sum(tuple(sentence.forms) in forms for sentence in part)
-        if 2 * repeated > len(part):
-            share = f"{repeated:,} of {counted(len(part), 'sentence')}"
-            log.warning("%s: %s are also in the training part; scores on them say nothing of new ones", part.path, share)
+    for split in others:
+        repeated = sum(tuple(sentence.forms) in forms for sentence in split)
+        if 2 * repeated > len(split):
+            share = f"{repeated:,} of {counted(len(split), 'sentence')}"
+            log.warning("%s: %s are also in the training part; scores on them say nothing of new ones", split.path, share)
 
 
 def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
@@ -419,16 +421,16 @@ def _relations(sentences: Iterable[Sentence], partial: bool) -> Vocabulary:
     return relations
 
 
-def _gold_part(
-    part: str, parts: _TreebankParts, vocabularies: Vocabularies, relations: Vocabulary, partial: bool
-) -> GoldPart | None:
-    if (treebank := parts.others.get(part)) is None:
+def _gold_split(
+    split: str, splits: _TreebankSplits, vocabularies: Vocabularies, relations: Vocabulary, partial: bool
+) -> GoldSplit | None:
+    if (treebank := splits.others.get(split)) is None:
         return None
-    _report_unknown(part, treebank, vocabularies, relations, partial)
-    gold = GoldPart.of(treebank.sentences, vocabularies, relations)
+    _report_unknown(split, treebank, vocabularies, relations, partial)
+    gold = GoldSplit.of(treebank.sentences, vocabularies, relations)
     if not gold.labelled.any():
         lacking = "HEAD but no DEPREL: LAS is" if treebank.n_known_heads else "no HEAD: UAS and LAS are"
-        log.warning("%s: the %s part has %s not measured; annotate some of its words", treebank.path, part, lacking)
+        log.warning("%s: the %s part has %s not measured; annotate some of its words", treebank.path, split, lacking)
     return gold
 
 
@@ -444,10 +446,10 @@ def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, backgro
     return WordVectors.train(values, wanted.training, seed) if background is None else background()
 
 
-def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
-    """Log the values of a part that training never saw; words with an unknown relation are always wrong."""
+def _report_unknown(split: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
+    """Log the values of a split that training never saw; words with an unknown relation are always wrong."""
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
-    log.info("%-5s %s", part, never_seen(counts, treebank.n_words))
+    log.info("%-5s %s", split, never_seen(counts, treebank.n_words))
     new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
     if partial:
         new.pop(EMPTY, None)

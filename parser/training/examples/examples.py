@@ -305,7 +305,8 @@ def new_examples(
     targets = np.full((len(features), labels.shape[1]), NO_NODE, np.int32)
     targets[transitions.rows[is_target]] = labels
     applicable = transitions.rows != NO_NODE
-    firsts, sizes = system.block_starts[transitions.blocks[applicable]], system.block_sizes[transitions.blocks[applicable]]
+    firsts = system.block_starts[transitions.blocks[applicable]]
+    sizes = system.block_sizes[transitions.blocks[applicable]]
     blocks = np.empty((len(features), 2), np.int32)
     blocks[transitions.rows[applicable]] = np.stack([firsts, firsts + sizes], axis=1)
     return Examples(features, targets, sentences, transitions.starts, blocks)

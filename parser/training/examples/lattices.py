@@ -1,4 +1,4 @@
-"""Word lattices in training: the parts of a treebank as lattices, and the choices among arcs that are learned.
+"""Word lattices in training: the splits of a treebank as lattices, and the choices among arcs that are learned.
 
 Choices are collected in gold computations and explorations over the words of gold paths. After each shift one more arc is
 chosen, in the new configuration (decoding/lattice/compiled.py). Before the first step, all arcs within the lookahead are
@@ -38,13 +38,13 @@ _COMPARED = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "words
 
 
 @dataclass(frozen=True)
-class LatticePart:
-    """The lattices of a part, with their trees.
+class LatticeSplit:
+    """The lattices of a split, with their trees.
 
     Attributes:
         name: of the file of lattices.
         lattices: all lattices.
-        paths: the gold paths; in the training part some sentences may be skipped.
+        paths: the gold paths; in the training split some sentences may be skipped.
         text: the gold trees as CoNLL-U.
     """
 
@@ -54,7 +54,7 @@ class LatticePart:
     text: str
 
     @classmethod
-    def read(cls, part: str, lattices: str, trees: str, gold: MissingPath, max_arcs: int | None) -> LatticePart:
+    def read(cls, split: str, lattices: str, trees: str, gold: MissingPath, max_arcs: int | None) -> LatticeSplit:
         """Read a file of lattices and one of their trees; leave out sentences that are in only one of them.
 
         Raises:
@@ -63,10 +63,10 @@ class LatticePart:
         pairs = list(joined(read_lattices(lattices, max_arcs), read_trees(trees)))
         with_trees, gold_trees = [lattice for lattice, _ in pairs], [tree for _, tree in pairs]
         paths, summary = gold_paths(with_trees, gold_trees, gold)
-        log.info("%-5s %s: %s", part, lattices, summary)
+        log.info("%-5s %s: %s", split, lattices, summary)
         if len(paths) < len(pairs):
             left_out = counted(len(pairs) - len(paths), "sentence")
-            log.info("%-5s %s: %s left out, which have no gold path", part, lattices, left_out)
+            log.info("%-5s %s: %s left out, which have no gold path", split, lattices, left_out)
         lines = (line if line.endswith("\n") else line + "\n" for tree in gold_trees for line in [*tree.lines, "\n"])
         return cls(lattices, with_trees, paths, "".join(lines))
 

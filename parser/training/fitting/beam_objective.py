@@ -142,7 +142,9 @@ class GoldBeamSearch(BeamParser):
         workspace = _Workspace(tokens, self._layers, self._table, self._training)
         parts: list[tuple[np.ndarray, ...]] = []
         rows = 0
-        losses, steps, lost = np.empty(len(sentences)), np.empty(len(sentences)), np.empty(len(sentences), np.bool_)
+        losses = np.empty(len(sentences))
+        steps = np.empty(len(sentences))
+        lost = np.empty(len(sentences), np.bool_)
         for s, number in enumerate(numbers.tolist()):
             start, length = int(sentences.offsets[s]), int(sentences.lengths[s])
             layers = self._layers
@@ -185,7 +187,8 @@ class GoldBeamSearch(BeamParser):
         search = number, start, length, model, rules, merging, self._trees.gold
         with self._trees.oracle.lock:
             lost = search_with_gold(*search, *workspace.search_arguments)
-        assert lost >= 0, "the stacks are large enough: a step of arc-standard makes at most one cell and one node"
+        # A step of arc-standard makes at most one cell and one node.
+        assert lost >= 0, "the stacks are large enough"
         return lost > 0
 
 
@@ -202,7 +205,8 @@ class _Workspace:
         most = 2 * tokens * sum(sizes)
         cells, fronts, rows, outputs = np.empty((4, most), np.int32)
         self.changes = _ScoreChanges(cells, fronts, rows, outputs, np.empty(most, np.float64))
-        tops, nodes = np.empty(table.stack_elements, np.int32), np.empty((2, len(table.programs)), np.int32)
+        tops = np.empty(table.stack_elements, np.int32)
+        nodes = np.empty((2, len(table.programs)), np.int32)
         self.reading = tops, self.scratch.ahead, nodes
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
@@ -336,7 +340,9 @@ class BeamObjective:
         if isinstance(reader, BatchReader):
             _, lengths, values = reader.read(numbers, dropping)
             sentences = Sentences(np.ascontiguousarray(values.numpy().T), _offsets(lengths))
-            weights, vectors, scale = classifier.weights(), classifier.tokens.fixed_vectors(), len(lengths)
+            weights = classifier.weights()
+            vectors = classifier.tokens.fixed_vectors()
+            scale = len(lengths)
         else:
             batch = reader.encode(numbers, dropping)
             rate = classifier.input_dropout if dropping else 0.0
@@ -344,7 +350,8 @@ class BeamObjective:
             task_loss = reader.task_loss(batch, dropping) if reader.has_tasks else None
             offsets = _offsets(batch.lengths)
             sentences = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)  # slots read tokens, not their attributes
-            weights, scale = classifier.weights_with(vectors), 2 * max(1, int((batch.lengths - 1).sum()))
+            weights = classifier.weights_with(vectors)
+            scale = 2 * max(1, int((batch.lengths - 1).sum()))
         kept = dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout) if dropping else None
         search = GoldBeamSearch(weights, self._system, self._table, self._training, self._trees)
         searched = search.search(sentences, numbers, None if kept is None else kept.numpy())
@@ -364,7 +371,8 @@ class BeamObjective:
         if batch.kept is not None:
             hidden = hidden * batch.kept[torch.from_numpy(searched.sentences)].to(device)
         scores = classifier.output(hidden)
-        chosen = scores[torch.from_numpy(searched.rows).to(device), torch.from_numpy(searched.outputs).to(device)]
+        rows = torch.from_numpy(searched.rows).to(device)
+        chosen = scores[rows, torch.from_numpy(searched.outputs).to(device)]
         return (chosen * torch.from_numpy(searched.slopes).to(device)).sum() / batch.scale
 
 

@@ -116,7 +116,8 @@ class BeamPerceptron:
             chosen = max(range(len(violations)), key=lambda t: violations[t].size)
         changed = self._update(violations[chosen])
         self.perceptron.steps += 1
-        loss, step = max(violations[chosen].size, 0.0), (chosen + 1) / (2 * int(self.data.sentences.lengths[s]))
+        loss = max(violations[chosen].size, 0.0)
+        step = (chosen + 1) / (2 * int(self.data.sentences.lengths[s]))
         return SentenceUpdate(loss, step, lost, changed)
 
     def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
@@ -176,7 +177,8 @@ class BeamPerceptron:
         """Return the transitions that lose no edge, and scores in which wrong relations of gold arcs come last."""
         rows, scored = np.where(losses == 0, transitions.rows, NO_NODE), scores.copy()
         for item, column in zip(*np.nonzero(rows != NO_NODE), strict=True):
-            head, child = int(transitions.heads[item, column]), int(transitions.children[item, column])
+            head = int(transitions.heads[item, column])
+            child = int(transitions.children[item, column])
             block = transitions.blocks[item, column]
             start, size = int(self.system.block_starts[block]), int(self.system.block_sizes[block])
             if child != NO_NODE:

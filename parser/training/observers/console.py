@@ -129,7 +129,7 @@ def tag_scores(metrics: Metrics, predicted: Iterable[str] = ()) -> str:
     """Return the scores of columns, each with a space before its name; ``-`` for a predicted column without gold values.
 
     Args:
-        metrics: of a part; columns that have a score are predicted.
+        metrics: of a split; columns that have a score are predicted.
         predicted: further columns that the model predicts.
     """
     named = [column for column in PREDICTED if column in metrics or column in predicted]
@@ -157,15 +157,16 @@ def final_table(metrics: dict[str, Any], predicted: Sequence[str] = ()) -> str:
         rows = {f"fold {number}": scores for number, scores in enumerate(metrics["folds"], 1)}
         rows |= {"mean": metrics["test_mean"], "standard deviation": metrics["test_standard_deviation"]}
         return _table(rows | {"all sentences together": metrics["test"]})
-    stages = {"at the start" if "first_pass_given" in metrics else "after the first pass": metrics["after_first_pass"]}
+    first = "at the start" if "first_pass_given" in metrics else "after the first pass"
+    stages = {first: metrics["after_first_pass"]}
     if "after_second_pass" in metrics:
         stages["after the second pass"] = metrics["after_second_pass"]
     stages["at the end"] = metrics
-    rows = {f"{part} {stage}": parts[part] for stage, parts in stages.items() for part in ("dev", "test") if parts[part]}
-    tags = {part: tag_scores(metrics[part], predicted) for part in ("dev", "test") if metrics[part]}
-    treebanks = {part: treebank_scores(metrics[part] or {}) for part in ("dev", "test")}
+    rows = {f"{split} {stage}": splits[split] for stage, splits in stages.items() for split in ("dev", "test") if splits[split]}
+    tags = {split: tag_scores(metrics[split], predicted) for split in ("dev", "test") if metrics[split]}
+    treebanks = {split: treebank_scores(metrics[split] or {}) for split in ("dev", "test")}
     further = {"tags at the end": tags, "LAS by treebank": treebanks}
-    lines = (f"{part} {what}:{scores}" for what, parts in further.items() for part, scores in parts.items() if scores)
+    lines = (f"{split} {what}:{scores}" for what, splits in further.items() for split, scores in splits.items() if scores)
     return "\n".join([_table(rows), *lines])
 
 

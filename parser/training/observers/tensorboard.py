@@ -1,5 +1,5 @@
 """The events of a run for TensorBoard: curves; the settings as text; final metrics beside the settings in which runs differ;
-some trees of the dev part after each epoch; and figures after each pass: LAS by distance of the head and by relation, and
+some trees of the dev split after each epoch; and figures after each pass: LAS by distance of the head and by relation, and
 confusions of relations (by matplotlib, from the extra ``experiments``)."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import Parses
 from parser.decoding.search import GREEDY, SearchWish, search_for
 from parser.drawing import DrawnTree, as_text
-from parser.evaluation.gold_part import GoldPart
+from parser.evaluation.gold_split import GoldSplit
 from parser.settings.paths import escaped
 from parser.storage import naming
 from parser.training.observers import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
@@ -127,7 +127,7 @@ class TensorBoard(Observer):
 
     @_writing
     def on_pass(self, writer: SummaryWriter, end: PassEnd) -> None:
-        """Draw figures of how the weights that the pass keeps parse the dev part."""
+        """Draw figures of how the weights that the pass keeps parse the dev split."""
         gold, model = self._start.corpus.dev, self._start.model
         if gold is None or not (self._start.plan.tensorboard.figures and gold.labelled.any()):
             return
@@ -143,9 +143,9 @@ class TensorBoard(Observer):
     @_writing
     def on_end(self, writer: SummaryWriter, metrics: dict[str, Any]) -> None:
         """Record final metrics, and the compared settings as hyperparameters."""
-        parts = {part: metrics[part] or {} for part in ("dev", "test")}
+        splits = {split: metrics[split] or {} for split in ("dev", "test")}
         final = {
-            f"final/{part}_{key}": scores[key] for key in ("las", "uas") for part, scores in parts.items() if key in scores
+            f"final/{split}_{key}": scores[key] for key in ("las", "uas") for split, scores in splits.items() if key in scores
         }
         # Of two experiments in a run, TensorBoard takes the first; that of add_hparams() does not say which settings differ.
         experiment = _experiment(self._compared, final, self._swept)
@@ -214,11 +214,11 @@ def _shown(value: Any) -> str | float | bool:
     return value if isinstance(value, bool | int | float) else str(value).encode("utf-8", "replace").decode()
 
 
-def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[str, Figure]:
+def figures(gold: GoldSplit, parses: Parses, relations: Sequence[str]) -> dict[str, Figure]:
     """Return the figures by name.
 
     Args:
-        gold: the dev part.
+        gold: the dev split.
         parses: its trees by the parser.
         relations: the parser's relations, by number.
     """
@@ -236,7 +236,7 @@ def figures(gold: GoldPart, parses: Parses, relations: Sequence[str]) -> dict[st
     }
 
 
-def _distances(gold: GoldPart) -> list[int]:
+def _distances(gold: GoldSplit) -> list[int]:
     numbers = chain.from_iterable(range(1, len(sentence) + 1) for sentence in gold.source)
     pairs = zip(numbers, gold.heads.tolist(), strict=True)
     return [min(abs(head - number), _FURTHEST) if head else 0 for number, head in pairs]
@@ -244,7 +244,8 @@ def _distances(gold: GoldPart) -> list[int]:
 
 def _shares(groups: Sequence[Hashable], correct: np.ndarray) -> dict[Hashable, tuple[float, int]]:
     """Return, by group, in order, the percentage of its words that are right, and how many words it has."""
-    totals, right = Counter(groups), Counter(group for group, is_right in zip(groups, correct, strict=True) if is_right)
+    totals = Counter(groups)
+    right = Counter(group for group, is_right in zip(groups, correct, strict=True) if is_right)
     return {
         group: (100 * right[group] / total, total) for group, total in sorted(totals.items(), key=lambda item: str(item[0]))
     }

@@ -96,14 +96,9 @@ class TrainedClassifier:
         if self._tuning is not None and (plan.name, plan.learning_rate) == self._tuning[0]:
             return self._tuning[1]
         tunings = (part.tuning(self.plan) for part in self.model.vocabularies.parts)
-        tuning = next(
-            (
-                Tuning(f"{TOKENS}{part_tuning.prefix}", part_tuning.learning_rate / plan.learning_rate, part_tuning.warmup)
-                for part_tuning in tunings
-                if part_tuning
-            ),
-            None,
-        )
+        tuning = None
+        if (first := next(filter(None, tunings), None)) is not None:
+            tuning = Tuning(f"{TOKENS}{first.prefix}", first.learning_rate / plan.learning_rate, first.warmup)
         optimizer = TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
         self._tuning = None if tuning is None else ((plan.name, plan.learning_rate), optimizer)
         return optimizer

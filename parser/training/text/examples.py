@@ -215,7 +215,8 @@ def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers,
 def sentence_examples(text: PreparedText, tables: np.ndarray) -> DecisionExamples:
     """Return an example for each token that does not end a paragraph."""
     rows = token_rows(text.characters, text.tokens, tables[-1], POWERS)
-    columns, last = _columns(text.characters, text.tokens), paragraph_ends(text.characters, text.tokens)
+    columns = _columns(text.characters, text.tokens)
+    last = paragraph_ends(text.characters, text.tokens)
     _set_odds(rows, columns, text.folds, tables)
     n = int(np.count_nonzero(~last))
     atoms = np.empty((n, len(sentence_ends.ATOMS)), np.uint64)

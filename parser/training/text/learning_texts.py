@@ -63,7 +63,8 @@ class LearningText:
         """Return the sentences of the text."""
         characters = characters_of(self.text)
         tokens = self.tokens(characters)
-        forms, lines = [self.text[start:stop] for start, stop in self.places], line_ends(characters, tokens).tolist()
+        forms = [self.text[start:stop] for start, stop in self.places]
+        lines = line_ends(characters, tokens).tolist()
         bounds = pairwise([0, *(number for number, ends in enumerate(self.ends, 1) if ends)])
         return [SplitSentence(forms[a:b], self.words[a:b], self.places[a:b], lines[a:b]) for a, b in bounds]
 
@@ -170,7 +171,9 @@ class _Disturbance:
     @classmethod
     def drawn(cls, random: np.random.Generator, lower: float) -> _Disturbance:
         mode = str(random.choice(_MODES))
-        width, share, curly = int(random.integers(35, 100)), random.random(), bool(random.random() < 0.5)
+        width = int(random.integers(35, 100))
+        share = random.random()
+        curly = bool(random.random() < 0.5)
         return cls(mode, width, "lower" if share < lower else "upper" if share > 0.95 else "", curly)
 
     def written(self, token: Token) -> tuple[str, tuple[str, ...]]:
@@ -190,10 +193,11 @@ class _Disturbance:
 def _attached(tokens: Sequence[Token]) -> list[Token]:
     """Take away the blanks before marks and after opening brackets."""
     following = [token.form for token in tokens[1:]] + [""]
-    return [
-        Token(token.form, token.words, token.space_after and not _MARKS.fullmatch(then) and token.form not in _OPENING)
-        for token, then in zip(tokens, following, strict=True)
-    ]
+    attached = []
+    for token, then in zip(tokens, following, strict=True):
+        space_after = token.space_after and not _MARKS.fullmatch(then) and token.form not in _OPENING
+        attached.append(Token(token.form, token.words, space_after))
+    return attached
 
 
 def _with_last(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
@@ -225,7 +229,8 @@ def has_spaced_marks(paragraphs: Iterable[Paragraph]) -> bool:
 
 def f1(text: LearningText, predicted: Sequence[SplitSentence]) -> tuple[float, float]:
     """Return F1 of tokens and of sentences in percent."""
-    gold_tokens, tokens = set(text.places), {place for sentence in predicted for place in sentence.places}
+    gold_tokens = set(text.places)
+    tokens = {place for sentence in predicted for place in sentence.places}
     stops = [place[1] for place, ends in zip(text.places, text.ends, strict=True) if ends]
     gold_sentences, sentences = (
         set(pairwise([0, *stops])),

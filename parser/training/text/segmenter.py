@@ -114,9 +114,9 @@ def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = Se
     """Train a segmenter on a text and its disturbed copy, and return it; its threshold is 0.5."""
     both = [paragraphs_of(text.text, text.split()) for text in texts]
     tokens = [[list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in both]
+    all_tokens = [token for paragraph in chain(*tokens) for token in paragraph]
     vocabularies = {
-        name: Vocabulary(Vocabulary([]).extended((value(token) for paragraph in chain(*tokens) for token in paragraph), _LEAST))
-        for name, value in ATTRIBUTES.items()
+        name: Vocabulary(Vocabulary([]).extended(map(value, all_tokens), _LEAST)) for name, value in ATTRIBUTES.items()
     }
     values = [[torch.from_numpy(encoded(vocabularies, paragraph).T) for paragraph in paragraphs] for paragraphs in tokens]
     ends = [[torch.from_numpy(ends_of(paragraph)) for paragraph in paragraphs] for paragraphs in both]
@@ -131,7 +131,8 @@ def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = Se
         for epoch in range(1, epochs + 1):
             windows, *others = (list(_windows(*text, how.window)) for text in zip(values, ends, strict=True))
             for other in others:
-                windows += [other[number] for number in torch.randperm(len(other))[: round(how.copy * len(other))].tolist()]
+                drawn = torch.randperm(len(other))[: round(how.copy * len(other))]
+                windows += [other[number] for number in drawn.tolist()]
             for batch in _batches(windows, how):
                 loss = _loss(network, *batch, how.unknown)
                 optimizer.zero_grad()

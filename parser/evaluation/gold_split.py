@@ -1,4 +1,4 @@
-"""A gold part of a treebank, which parses are compared with during training and at its end."""
+"""A gold split (dev or test) of a treebank, which parses are compared with during training and at its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KNOWN_HEADS = "known_heads"
 
 
 def counted_by(score: str) -> str:
-    """Return the kind of words that a score counts, a key of GoldPart.counted_words()."""
+    """Return the kind of words that a score counts, a key of GoldSplit.counted_words()."""
     name, slash, _ = score.rpartition("/")
     if slash:
         return f"{name}/labelled"
@@ -34,7 +34,7 @@ def counted_by(score: str) -> str:
 
 
 @dataclass(frozen=True)
-class GoldPart:
+class GoldSplit:
     """Encoded sentences and their gold edges, one entry per word.
 
     Attributes:
@@ -58,7 +58,7 @@ class GoldPart:
     tags: dict[str, tuple[np.ndarray, np.ndarray]]
 
     @classmethod
-    def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
+    def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldSplit:
         """Encode gold sentences for a parser with these vocabularies and relations."""
         deprels = list(chain.from_iterable(sentence.deprels for sentence in sentences))
         unseen = sorted({deprel for deprel in deprels if deprel not in relations})
@@ -90,14 +90,16 @@ class GoldPart:
         arcs = self.word_arcs(parses)
 
         def scored(words: np.ndarray | slice) -> dict[str, float]:
-            gold, predicted = (self.heads[words], self.relations[words]), (arcs[0][words], arcs[1][words])
+            gold = (self.heads[words], self.relations[words])
+            predicted = (arcs[0][words], arcs[1][words])
             return attachment_scores(*gold, *predicted, self.punctuation[words], self.universal)
 
         if self.labelled.all():
             return scored(slice(None))
         has_head = self.heads != UNKNOWN_HEAD
         labelled = {key: score for key, score in scored(self.labelled).items() if key.startswith("las")}
-        counts, scores = self.counted_words(), scored(has_head) | labelled | {KNOWN_HEADS: int(has_head.sum())}
+        counts = self.counted_words()
+        scores = scored(has_head) | labelled | {KNOWN_HEADS: int(has_head.sum())}
         return {key: score for key, score in scores.items() if key == KNOWN_HEADS or counts[counted_by(key)]}
 
     def counted_words(self) -> dict[str, int]:
