@@ -4,10 +4,14 @@ import random
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import oracles
+from oracles.arc_standard import nederhof_projective
+from oracles.arc_standard.nederhof_projective import FRESH, GONE, SPENT
 from oracles.tabular import MAX_PLUS
+from oracles.trees import GoldChildren
 from parser.conllu.stream import read_sentences
 from parser.drawing import UNKNOWN_HEAD, DrawnTree
 from parser.drawing.configurations import configuration_as_svg
@@ -74,6 +78,30 @@ def test_the_text_repeats_the_numbers_of_the_chart():
         assert told in page
     gold = len(example().heads)
     assert [gold - step.score for step in (shift, left, right)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_the_linear_oracle_works_through_the_same_configuration(skip):
+    _, left, _ = example().transitions
+    trees = oracles.Trees.from_heads([example().heads])
+    children = GoldChildren.of(trees)
+    k, front = len(left.stack) - 1, left.transition.after.buffer[0]
+    work = np.full((nederhof_projective._ROWS, k + 3), -1, np.int32)
+    work[nederhof_projective._STACK, : k + 1] = left.stack
+    where = np.zeros(len(trees.heads), np.int32)
+    value = nederhof_projective._value(trees.heads, 0, children, k, front, 0, -1, skip, where, work)
+    rows = [nederhof_projective._ABOVE + case for case in (FRESH, SPENT, GONE)] + [nederhof_projective._UNDER]
+    lines = ["level  token  FRESH  SPENT  GONE  under"]
+    for level in range(k, -1, -1):
+        fresh, spent, gone, under = (str(work[row, level]) if work[row, level] >= 0 else "-" for row in rows)
+        lines.append(f"{level:>5}{left.stack[level]:>7}{fresh:>7}{spent:>7}{gone:>6}{under:>7}")
+    told = nederhof_projective.__doc__ or ""
+    assert "".join(f"    {line}\n" for line in lines) in told
+    buffer = left.transition.after.buffer
+    inside = sum(example().heads[node - 1] in buffer for node in buffer)
+    best = work[nederhof_projective._ABOVE + FRESH, 0]
+    assert f"The value is {best} + {inside} = {value}." in told
+    assert value + left.own == left.score
 
 
 def test_a_configuration_is_drawn_with_its_nodes_and_the_gold_arcs_between_them():
