@@ -337,7 +337,7 @@ def _is_url(source: str) -> bool:
 
 
 def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
-    """Copies or downloads a file from a folder or below a URL."""
+    """Copy or download a file from a folder or below a URL."""
     if _is_url(source):
         from tqdm import tqdm  # a model that is there needs none of these
 

@@ -341,7 +341,7 @@ def _refuse_late(deadline: float) -> None:
 
 
 def _shares(places: list[tuple[int, int]], documents: list[list[RawSentence]]) -> Iterator[list[tuple[int, int]]]:
-    """Yields the places of sentences (number of the document, place in it) in shares."""
+    """Yield the places of sentences (number of the document, place in it) in shares."""
     share: list[tuple[int, int]] = []
     words = 0
     for number, place in places:
