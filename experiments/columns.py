@@ -1,8 +1,8 @@
 """Trainings of the columns of Table 7: rows, counts by sentence, and differences between columns with their intervals.
 
-The difference of the LAS of two columns is estimated per treebank and over several, with intervals from a paired bootstrap:
-sentences of the test part and seeds are drawn with replacement, the same for both columns (which share the first pass of a seed
-where Table 7 allows it), 2,000 times; the interval holds the middle 95% of the differences. It is computed from
+The difference of the LAS of two columns is estimated per treebank and over several, with intervals from a paired bootstrap.
+Sentences of the test part and seeds are drawn with replacement 2,000 times, the same for both columns (which share the first
+pass of a seed where Table 7 allows it). The interval holds the middle 95% of the differences. It is computed from
 RECIPE_counts.csv beside the rows: how many words of each sentence a parser gets right. The file has one line per training and
 measure, with a number for each sentence of the test part, in order, separated by spaces:
 

@@ -1,8 +1,8 @@
 """The engine of all experiments that train: it takes existing rows, trains and measures missing cells, and writes the page.
 
 A row is identified by its key, by the settings of its training that differ from the defaults, and by the commit that made it.
-Rows with other settings do not count. Users judge whether changes since a commit matter (``fresh=true`` measures anew). Old
-rows, from before commits were recorded, have the commit that published them first.
+Rows with other settings do not count. Users judge whether changes since a commit matter (``fresh=true`` measures again).
+Rows that are older than this record have the commit that published them first.
 
 Published rows are committed in the experiment's folder under experiments/; your own rows are written under runs/ as trainings
 end. A cell with a row of either kind is not measured again. ``publish`` copies your own rows over the published rows at the
@@ -77,7 +77,7 @@ class Results:
         n_keys: how many of them are the key.
         published_folder: of the published rows; None: there are none.
         own_folder: of your own rows.
-        fresh: whether to measure all cells anew.
+        fresh: whether to measure all cells again.
     """
 
     columns: tuple[str, ...]

@@ -8,9 +8,10 @@ not, as a projective tree has only itself: the mean is over the non-projective t
 (how many ``trees`` of a ``length`` have this number of ``optimal`` trees), and from it results.csv by bins of lengths,
 figure8.svg and table.md; low and high are the ends of the 95% interval of the mean logarithm, 1.96 standard errors away.
 
-The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests this: it has the
-growth in ten words, by least squares over the trees (not the bins), and the share of the variance of the logarithm of the
-number that is explained by the length (exponential growth) and by the logarithm of the length (a power of the length).
+The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests this. It has the
+growth in ten words, by least squares over the trees (not the bins). It also compares two explanations of the variance of the
+number's logarithm: the share that the length explains (exponential growth), and the share that the logarithm of the length
+explains (a power of the length).
 """
 
 from __future__ import annotations

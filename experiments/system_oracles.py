@@ -3,13 +3,13 @@
     python experiments/system_oracles.py paths.treebanks=ud-v2.2
 
 Random computations over the training parts take an optimal transition with probability ``optimal_probability``, else any
-transition. It measures CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all
-sentences, a step at a time); and with a call for each configuration, with the overhead of the call, the mean, the 99.9th
-percentile, and the median by k + m (elements of the stack without the root, and tokens in the buffer). Trees are projectivized
-if an oracle takes only projective gold trees.
+transition. It measures CPU microseconds for the scores of all transitions of a configuration, in two ways. Within batches (all
+sentences, a step at a time), it takes the mean. With a call for each configuration, which includes the overhead of the call, it
+takes the mean, the 99.9th percentile, and the median by k + m (elements of the stack without the root, and tokens in the
+buffer). Trees are projectivized if an oracle takes only projective gold trees.
 
 It also makes Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment
-of i elements of the stack and j of the right stack, against i + j - 1, along such computations over the first
+of i elements of the stack and j of the right stack, against i + j - 1. The computations are of the same kind, over the first
 ``table_sentences`` trees of each treebank, projectivized. Little else should run on the machine.
 
 Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m, and in rows of |T[i,j]| the

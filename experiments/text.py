@@ -4,7 +4,7 @@
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=ud-v2.2
 
 Every system is measured on the words of the test part, and on its raw text, which one tokenizer splits
-(``experiments/tokenizers.py`` compares tokenizers). Published rows are of before: UDPipe 1's tokenizer found their words.
+(``experiments/tokenizers.py`` compares tokenizers). The published rows are older: UDPipe 1's tokenizer found their words.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from parser.network_spec import ClassifierSpec, check_type
 from parser.storage import replacing
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
-# The parts that parser/text reads: a tokenizer and a segmenter. Folders of before may have a tokenizer of UDPipe 1.
+# The parts that parser/text reads: a tokenizer and a segmenter. Older folders may have a tokenizer of UDPipe 1.
 TOKENIZER = "tokenizer.json"
 TOKENIZER_TENSORS = "tokenizer.safetensors"
 UDPIPE_TOKENIZER = "tokenizer.udpipe"

@@ -3,10 +3,12 @@
 Without PAGE, it renews README.md, CONTRIBUTING.md and all pages of docs/; with --check, it only names those that are stale.
 
 * ``<!-- generated: MAKER ARGUMENTS -->`` to ``<!-- end -->``: a maker of MAKERS writes what stands between.
-* ```` ```console ````: what the block of commands before it prints: all of it, or the paragraphs whose first lines stand there.
+* ```` ```console ````: what the block of commands or of Python before it prints: all of it, or the paragraphs whose first lines
+  stand there.
   With ``<!-- not compared: REASON -->`` in the line before, it is left alone; with ``<!-- trained: REASON -->``, it is renewed
   only by --trained, since its commands take a minute and print other numbers on other processors.
-* ``![TEXT](FILE.svg)``, where FILE.conllu is beside it: a drawing of its first tree.
+* ``![TEXT](FILE.svg)``, where FILE.conllu is beside it: a drawing of its first tree, or of the configuration that its comments
+  name (worked_configuration.py).
 
 mkdocs.yml calls the functions on_... while the site is built.
 """
@@ -39,6 +41,7 @@ from parser.decoding.search import SearchWish, searches
 from parser.drawing import as_svg, read_trees
 from parser.model.parser_model import ParserModel
 from parser.storage import replacing
+from scripts import worked_configuration
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -134,6 +137,8 @@ def with_outputs(page: Path, text: str, trained: bool = False) -> str:
     for block in blocks(text):
         if block.language in ("", "sh"):
             commands = block.text
+        elif block.language == "python":
+            commands = f"python - <<'END'\n{block.text}\nEND"
         elif block.language == "console":
             mark = _MARK.fullmatch(block.before)
             if mark is None or (trained and mark[1] == "trained"):
@@ -191,7 +196,7 @@ def excerpt(shown: str, printed: str) -> str:
 
 
 def pictures(page: Path, text: str) -> Iterator[tuple[Path, str]]:
-    """Yield the file and the content of each drawn tree of a page."""
+    """Yield the file and the content of each drawing of a page."""
     for match in _PICTURE.finditer(text):
         tree = page.parent / f"{match[1]}.conllu"
         if tree.exists():
@@ -199,8 +204,9 @@ def pictures(page: Path, text: str) -> Iterator[tuple[Path, str]]:
 
 
 def picture(tree: Path) -> str:
-    """Return a drawing of the first tree of a file, on white, since readers may have a dark page."""
-    start, _, rest = as_svg(next(read_trees(tree)).tree).partition("\n")
+    """Return a drawing of the first tree of a file, or of its configuration, on white, since readers may have a dark page."""
+    drawn = worked_configuration.picture(tree) or as_svg(next(read_trees(tree)).tree)
+    start, _, rest = drawn.partition("\n")
     return f'{start}\n<rect width="100%" height="100%" fill="#fff"/>\n{rest}\n'
 
 
@@ -389,6 +395,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "without_title": without_title,
     "code": code,
     "reference": reference,
+    **worked_configuration.MAKERS,
 }
 
 

@@ -10,6 +10,7 @@ import importlib
 import importlib.metadata
 import lzma
 import os
+import pkgutil
 import re
 import runpy
 import shlex
@@ -346,6 +347,7 @@ def test_pages_that_are_stale_are_named_and_renewed(tmp_path, monkeypatch, capsy
         ("<!-- generated: oracles -->\n", "needs one <!-- end --> after it"),
         ("<!-- generated: oracles -->\n<!-- generated: systems -->\n<!-- end -->\n", "needs one <!-- end --> after it"),
         ("```console\nstep 1\n```\n", "line 1: no command before this output"),
+        ("```python\nx\n```\n\n```console\n1\n```\n", "line 5: the commands before it fail:\n.*python"),
         ("```\nfalse\n```\n\n```console\n1\n```\n", "line 5: the commands before it fail:\nfalse"),
         (
             "```\nprintf '1\\n\\n2\\n'\n```\n\n```console\n3\n```\n",
@@ -357,6 +359,13 @@ def test_what_a_page_cannot_have(text, told, tmp_path):
     (tmp_path / "page.md").write_text(text)
     with pytest.raises(documentation.DocumentationError, match=rf"page\.md.*{told}"):
         list(documentation.renewed(tmp_path / "page.md"))
+
+
+def test_what_python_prints_is_renewed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nfor i in (1, 2):\n    print(i, 'a')\n```\n\n```console\nbefore\n```\n")
+    assert documentation.main([str(page)]) == 0
+    assert "```console\n1 a\n2 a\n```" in page.read_text()
 
 
 def test_a_reference_has_calls_docstrings_and_public_methods(tmp_path):
@@ -430,6 +439,26 @@ def test_every_key_is_explained():
 def test_tables_are_those_of_the_code():
     assert documentation.oracle_table().count("\n| `") == len(documentation.oracles.all_names())
     assert "| `swap` | also non-projective | `swap_dynamic`" in documentation.system_table()
+
+
+def test_the_page_of_the_paper_has_every_part_and_names_what_there_is():
+    text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:oracles|parser|experiments)(?:\.\w+)+)`", text)
+    assert len(names) >= 40
+    for name in names:
+        assert pkgutil.resolve_name(name) is not None
+    for file in re.findall(r"`(\w+(?:/\w+)+\.\w+)`", text):
+        assert (ROOT / file).is_file(), file
+    numbered = {title: set(re.findall(r"^\| (\d+)", part, re.MULTILINE)) for title, part in sections_of(text)}
+    assert numbered["Sections"] == {*"2345678"}
+    assert numbered["Tables"] == {*"1234567"}
+    assert numbered["Figures"] == {"8", "9", "10"}
+
+
+def sections_of(text: str) -> list[tuple[str, str]]:
+    """The titles of the second level, each with the text below it."""
+    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def test_the_site_is_built(tmp_path):

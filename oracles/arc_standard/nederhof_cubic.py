@@ -1,10 +1,11 @@
 """Optimal transitions in cubic time, for any gold tree: Nederhof 2019, Section 4.
 
-The score of a transition is its own edge plus the best weight of a derivation of p^k s^(m+1) in the configuration after it,
-under the grammar of Table 4, by the tabular algorithm of Table 2. Terminals: p = a stack element below the top, s = the top or
-a buffer node. While a node is a bare p it has no children; it takes its first right child from the constituent that contains
-the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference implementation, a grammar
-written as in the paper, is oracles.tabular.
+The score of a transition is its own edge plus the value of the configuration after it. This value is the best weight of a
+derivation of p^k s^(m+1) under the grammar of Table 4, found by the tabular algorithm of Table 2. Terminals: p = a stack
+element below the top, s = the top or a buffer node. While a node is a bare p it has no children; it takes its first right child
+from the constituent that contains the top, and only then left children. The weight of an edge is 1 if it is gold. The slow
+reference implementation, a grammar written as in the paper, is oracles.tabular; docs/oracles_and_systems.md fills in a chart by
+hand.
 
 Three methods give the same numbers; the first that applies is used (under ``ties`` only the last one, see edge_weights.py):
 

@@ -44,6 +44,25 @@ In the quadratic algorithm, a_j visits all i < j. The linear one skips some (N19
 So every level i is visited for a bounded number of j. Only two come down to i step by step: the first j above i with gold
 edges below i, and the gold head of a_i. All others stop above i, or jump to the lower end of an edge.
 
+An example, after reduce_left in docs/oracles_and_systems.md: heads 2 4 4 0 7 7 4 4, a_0..a_2 = 0 1 2, buffer 4..8. The gold
+head of a_2 is 4, so chain(1) = chain(0) = 4, the root of its component in the buffer. Four edges are inside the buffer:
+
+    level  token  FRESH  SPENT  GONE  under
+        2      2      0      -     -      -
+        1      1      0      -     1      1
+        0      0      3      -     -      2
+
+    above(2)  2 is the top, without gold children in the buffer: FRESH 0
+        i = 1  2 becomes a child of 1: FRESH 0. Or it becomes a child of 4, which is gold: under(1) = 1
+        i = 0  2 has taken 1, which is gold. It becomes a child of 0, which then takes 4, its gold child: FRESH 1 + 1.
+               Or it becomes a child of 4: under(0) = 1 + 1
+    under(1)  4 is the top, above 0 1. It becomes a child of 1, which then is the top: GONE 1, as 4 is the root of its
+              component. SPENT never occurs here: chain(1) would need a gold head inside the buffer
+    above(1)  1 becomes a child of 0: from FRESH 0 + 1, from GONE 1 + 1 - 1, as 0 has lost its gold child 4
+    under(0)  4 becomes a child of 0, which is gold: FRESH 2 + 1 = 3, the best
+
+The value is 3 + 4 = 7. reduce_left made no gold edge, so this is its score.
+
 Names here and in the paper: lowest[i] is the least index joined to a_i by a gold edge, i if there is none below (for lambda and
 kappa); ``above``, ``under`` = score, score'. The cases N, C and F of Table 5 are not the three cases here; FRESH is not F.
 Departures from the paper: the table is filled from the top down, so no memo table of (k + 1)^2 entries has to be cleared;

@@ -3,10 +3,11 @@
 We know of no such oracle in the literature: the exact oracle of Goldberg, Sartorio and Satta (2014), Section 6, is for
 projective gold trees, and exponential at worst (lr_spine_tabular).
 
-A tree can still be made from a configuration if and only if it is projective, contains the edges made so far, and the root of
-every element below the top has its head to its right or dominates the root of the top. (Such a root can get a head to its left
-only by a transition ra_k, as the root of the top, after everything from it to the top has become one element.) The most gold
-edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the buffer's tokens, in order:
+A tree can still be made from a configuration if and only if three things hold: it is projective; it contains the edges made so
+far; and the root of every element below the top has its head to its right, or dominates the root of the top. (Such a root gets
+a head to its left only by a transition ra_k, as the root of the top. By then everything from it to the top is one element.)
+The most gold edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the buffer's tokens, in
+order:
 
     R[i,j], L[i,j]    a part of a tree that covers i..j, headed by i, by j;  R[i,i] = L[i,i] = 0
     J[i,j]          = max over i <= k < j:  R[i,k] + L[k+1,j]

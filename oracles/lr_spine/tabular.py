@@ -12,9 +12,9 @@ where k is the place of the gold head in that spine, without loss, or else the l
 stack holds, in order, the tokens of the buffer whose gold head is not in the buffer, or that have a gold child among the roots
 of the stack or in the right stack. All other gold edges inside the buffer can be made in any case.
 
-Two reductions keep T small. Nodes of a left spine without a gold child among the roots of the stack are left out, and nodes of
-a right spine without a gold child in the buffer (except the root of the fragment). And spines are dropped if others have the
-same root, contain all their nodes, and lose no more.
+Two reductions keep T small. Left spines keep only nodes with a gold child among the roots of the stack, and right spines only
+nodes with a gold child in the buffer; the root of the fragment stays in any case. Spines are dropped if others have the same
+root, contain all their nodes, and lose no more.
 
 The value of a configuration is the number of its nodes that still need a head, minus the least loss of all elements together,
 headed by 0. The score of a transition is 1 if its edge is gold, plus the value of the configuration after it.

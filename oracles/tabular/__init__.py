@@ -16,6 +16,8 @@ from oracles.tabular.weighted_parsing import (
     PROJECTIVE_TREES,
     Semiring,
     SplitGrammar,
+    WeightedChart,
+    fill_chart,
     parse,
 )
 
@@ -29,7 +31,9 @@ __all__ = [
     "SplitGrammar",
     "Transition",
     "TransitionGrammar",
+    "WeightedChart",
     "best_score",
+    "fill_chart",
     "parse",
     "transition_scores",
 ]

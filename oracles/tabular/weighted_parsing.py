@@ -155,21 +155,44 @@ MAX_PLUS: Semiring[float] = Semiring(
 )
 
 
+@dataclass(frozen=True)
+class WeightedChart(Generic[Weight]):
+    """The weights of all parts of derivations, by states and positions i <= j; a part without a derivation has the weight zero.
+
+    The paper's W of one nonterminal and a span is ``left`` or ``right`` here; its W of two nonterminals and a span is
+    ``left_arc`` or ``right_arc``.
+
+    Attributes:
+        left: left[B, i, j]: left halves of node j, in state B, that reach to i.
+        right: right[C, i, j]: right halves of node i, in state C, that reach to j.
+        right_arc: right_arc[C, B, i, j]: j becomes a right child of i. All nodes between them belong to the right half of i, in
+            state C before it takes j, or to the left half of j, complete in state B.
+        left_arc: left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C; the left half
+            of j is in state B before it takes i.
+        weight: the weight of the string. Its head is node 0, the artificial root at the bottom of the stack, which has no left
+            children: as in the paper, left[B, 0, 0] times right[C, 0, n].
+    """
+
+    left: Table
+    right: Table
+    left_arc: Table
+    right_arc: Table
+    weight: Weight
+
+
 def parse(
     grammar: SplitGrammar, string: Sequence[str], edge: Callable[[int, int], Weight], semiring: Semiring[Weight]
 ) -> Weight:
-    """Return the weight of a string, the sum over its derivations from the start symbol: Table 2, after Eisner and Satta 1999.
+    """Return the weight of a string, the sum over its derivations from the start symbol; see fill_chart()."""
+    return fill_chart(grammar, string, edge, semiring).weight
 
-    O(n^3) semiring operations for a string of n + 1 nodes, times the size of the grammar; O(n^2) weights are kept. As in the
-    paper, the weight of the string is left[B, 0, 0] times right[C, 0, n]: its head is the first node, the artificial root at
-    the bottom of the stack, which has no left children. The paper's W of one nonterminal and a span is ``left`` or ``right``
-    here; its W of two nonterminals and a span is ``left_arc`` or ``right_arc``, for positions i <= j:
 
-    * left[B, i, j]: left halves of node j, in state B, that reach to i; right[C, i, j]: right halves of node i that reach to j.
-    * right_arc[C, B, i, j]: j becomes a right child of i. All nodes between them belong to the right half of i, in state C
-      before it takes j, or to the left half of j, complete in state B.
-    * left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C; the left half of j is in
-      state B before it takes i.
+def fill_chart(
+    grammar: SplitGrammar, string: Sequence[str], edge: Callable[[int, int], Weight], semiring: Semiring[Weight]
+) -> WeightedChart[Weight]:
+    """Fill in the chart of a string: Table 2, after Eisner and Satta 1999.
+
+    It takes O(n^3) semiring operations for a string of n + 1 nodes, times the size of the grammar, and keeps O(n^2) weights.
 
     Args:
         string: terminals, one for each node; node 0 is the head of the string.
@@ -223,6 +246,7 @@ def parse(
                     for d in range(i, j)
                 )
 
-    return total(
+    weight = total(
         times(get(left, b, 0, 0), get(right, c, 0, n)) for completed, b, c in grammar.complete if completed == grammar.start
     )
+    return WeightedChart(left, right, left_arc, right_arc, weight)

@@ -4,7 +4,7 @@ Most new words are new forms of known lemmas. If spelling varies, as in old manu
 known lemma, but in the spelling of the form. Training shows which characters replace each other: two forms of one lemma with
 the same tags that differ in one character are usually the same word. A character that often occurs in such pairs is a variant
 of the more frequent character of the pair, or of nothing. In UD 2.2, Old Church Slavonic has ten variants, such as the front
-jer for the back one and accents for nothing, Ancient Greek has grave accents for acute ones, and most treebanks have none.
+jer for the back jer and accents for nothing. Ancient Greek has grave accents for acute accents. Most treebanks have none.
 """
 
 from __future__ import annotations

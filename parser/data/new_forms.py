@@ -6,8 +6,8 @@ A rule that some word of training needed may leave hardly anything of a new form
 * Half of the letters of a lemma come from the form, unless lemmas of training are often far from their forms.
 * Numbers stay as they are, except thousands marks: if most lemmas of training leave them out (1,000, 1000), all do.
 * Symbols and emoji, which have neither letters nor digits, are their own lemmas.
-* A rule that changed the ending of a form in training before counts for more, one that takes away letters which it never
-  took away in training (-les and not -ies, for -y) for less: see Endings.
+* A rule counts for more if it has changed the ending of the form in training before. It counts for less if it takes away
+  letters that it never took away in training (-les instead of -ies, for -y): see Endings.
 
 All of this comes from the forms and lemmas of training, which the folder of every model has.
 """

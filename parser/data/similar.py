@@ -2,9 +2,9 @@
 
 * A form, or an end of a form, is similar to one that differs only in the shape of quotes, apostrophes and dashes, or else in
   case: a curly quote to a straight one, ``HOUSE`` to ``house``.
-* A character is similar to another quote, apostrophe or dash, to the same digit or letter in another case or without its marks,
-  and else to the most frequent one of its class, such as symbols or opening brackets. Letters have no class: an unknown letter
-  of another script is UNKNOWN.
+* A character is similar to another quote, apostrophe or dash, or to the same digit or letter in another case or without its
+  marks. Otherwise it is similar to the most frequent character of its class, such as symbols or opening brackets. Letters have
+  no class: an unknown letter of another script is UNKNOWN.
 
 Of several similar values the one in ASCII or lower case counts, else the most frequent one.
 """

@@ -137,6 +137,20 @@ def _shown(character: str) -> str:
 
 
 @dataclass(frozen=True)
+class WordBox:
+    """A box that a drawing puts around consecutive words.
+
+    Attributes:
+        label: the text below the box.
+        first, last: its words, from 1.
+    """
+
+    label: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class NamedTree:
     """A tree with the number of its sentence, from 1, and its sent_id, which may be empty."""
 
@@ -229,6 +243,7 @@ _LETTER, _TAG_LETTER = 9.0, 6.5  # pixels of a column of text, forms and the sma
 _GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
 _HEIGHT = 26.0  # from one level of arcs to the next
 _WORDS = 40.0  # height of the line of words and tags
+_BOX_LABEL = 22.0  # height of the line of labels of boxes
 # Generous widths of letters of relations, whose fonts differ: of wide ones, of capitals, and of a column of others.
 _WIDE, _WIDE_LETTER, _CAPITAL, _OTHER_LETTER = "mwMW@%&", 11.0, 8.6, 7.1
 _OWN, _CLEAR = 4.0, 8.0  # room between a relation and the vertical lines of its own arc, and of others
@@ -236,30 +251,44 @@ _COLORS = {"right": "#3b4252", "wrong": "#c0392b", "missed": "#2471a3"}
 _HEAD_COLOR = "#111"
 
 
-def as_svg(tree: DrawnTree) -> str:
+def as_svg(tree: DrawnTree, boxes: Sequence[WordBox] = ()) -> str:
     """Return the tree as an SVG element, which needs only a common font and loads nothing.
 
     Arcs of the tree are grey, wrong arcs red. Gold arcs that it lacks are blue, below the words. Relations keep clear of the
-    lines of other arcs.
+    lines of other arcs. Boxes stand around the words that they name, which share no words.
     """
     above, below = tree.arcs(), tree.missed()
     heights = levels(above), levels(below)
     centers, width, ends, middles = _places(tree, above, below, heights)
     base = _MARGIN + _HEIGHT * (max(heights[0], default=0) + 1.3)
-    bottom = base + _WORDS + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
-    parts = [_svg(width, bottom)]
+    under = base + _WORDS + (_BOX_LABEL if boxes else 0)
+    bottom = under + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
+    parts = [_svg(width, bottom), *(_box(box, tree, centers, base) for box in boxes)]
     # Without it, brackets would open to the wrong side, and a full stop at the end of a word would stand before it.
     direction = ' direction="rtl"' if tree.right_to_left else ""
     for i, (form, tag) in enumerate(zip(tree.forms, tree.tags, strict=True), 1):
         color = _HEAD_COLOR if tree.is_right(i) else _COLORS["wrong"]
         parts.append(_text(centers[i], base + 17, form, 15, color, direction))
         parts.append(_text(centers[i], base + 33, tag, 11, "#777"))
-    for arcs, arc_heights, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
+    for arcs, arc_heights, start, side in ((above, heights[0], base, -1), (below, heights[1], under, 1)):
         edge = start + side * _HEIGHT * (max(arc_heights, default=0) + 0.9)
         # The highest arcs first: only lines of higher arcs cross a relation, whose white edge then covers them.
         down = sorted(zip(arcs, arc_heights, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
         parts += [_arc(arc, height, ends, middles[arc], start, edge, side) for arc, height in down]
     return "\n".join([*parts, "</svg>"])
+
+
+def _box(box: WordBox, tree: DrawnTree, centers: Sequence[float], base: float) -> str:
+    """Return a box around words, with its label."""
+    edges = [
+        centers[word] + side * (_word_width(tree.forms[word - 1], tree.tags[word - 1]) / 2 + 0.4 * _GAP)
+        for word in (box.first, box.last)
+        for side in (-1, 1)
+    ]
+    left, right = min(edges), max(edges)
+    size = f'width="{right - left:.1f}" height="{_WORDS:.1f}" rx="4"'
+    frame = f'<rect x="{left:.1f}" y="{base:.1f}" {size} fill="none" stroke="#999"/>'
+    return frame + _text((left + right) / 2, base + _WORDS + 16, box.label, 12, "#555")
 
 
 def _svg(width: float, height: float) -> str:
@@ -343,10 +372,7 @@ def _centers(tree: DrawnTree, labels: Mapping[DrawnArc, float], wider: Sequence[
         labels: the widths of the relations of all arcs.
         wider: by word, further room before it.
     """
-    widths = [
-        max(_LETTER * display_width(form), _TAG_LETTER * display_width(tag), 12.0)
-        for form, tag in zip(tree.forms, tree.tags, strict=True)
-    ]
+    widths = [_word_width(form, tag) for form, tag in zip(tree.forms, tree.tags, strict=True)]
     centers = [0.0]
     at = _MARGIN
     between = {arc.span: _TAG_LETTER * display_width(arc.deprel) + 22 for arc in labels}
@@ -362,6 +388,10 @@ def _centers(tree: DrawnTree, labels: Mapping[DrawnArc, float], wider: Sequence[
     if tree.right_to_left:
         centers = [0.0] + [total - center for center in centers[1:]]
     return centers, total
+
+
+def _word_width(form: str, tag: str) -> float:
+    return max(_LETTER * display_width(form), _TAG_LETTER * display_width(tag), 12.0)
 
 
 def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[DrawnArc, int], float]:

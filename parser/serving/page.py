@@ -78,7 +78,7 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
     """
     data = fields.get("data", "").replace("\r\n", "\n")
     is_conllu = any(line.count("\t") == 9 for line in data.split("\n"))
-    if is_conllu:  # the trees are made anew, so comments about earlier corrections would be wrong
+    if is_conllu:  # the trees are made again, so comments about earlier corrections would be wrong
         data = re.sub(f"^# {COMMENT} = .*\n", "", data, flags=re.MULTILINE)
     return Request(
         data=f"{data}\n" if is_conllu and not data.endswith("\n") else data,

@@ -1,8 +1,8 @@
 """Where sentences end: a decision after each token, from left to right, from the forms, affixes and shapes of the tokens
 around it, from what training says of these forms, from the sentence begun, and from the ends of lines.
 
-A line that ends although the next word would still have fitted into it says more than one that is wrapped. Whether the lines
-of a paragraph are wrapped is seen in the paragraph alone, so that cutting the text between paragraphs changes nothing.
+A line end says more if the next word would still have fitted into the line than if the line is wrapped. Whether the lines of a
+paragraph are wrapped is seen in the paragraph alone, so that cutting the text between paragraphs changes nothing.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def pool_folds(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
     Returns:
         The labels of the runs; ``train`` of the first run; ``dev``: the mean, if there is such a split; ``test``: the score
         over the sentences of all folds; ``test_mean`` and ``test_standard_deviation`` (of a sample) over folds; ``folds``: the
-        ``test`` of each. A score that only some folds have, such as that of one of several treebanks, is over these folds.
+        ``test`` of each. If only some folds have a score, such as that of one of several treebanks, it is over these folds.
     """
     first = folds[0]
     labels = {key: value for key, value in first.items() if value is None or isinstance(value, str | int)}

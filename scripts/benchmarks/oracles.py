@@ -5,10 +5,10 @@ with k + m = 10, 20, ..., and as a mean over whole computations. Computations ar
 probability 0.9, or with --models they are the explorations of trained parsers. The trees are those of the files, or random
 without a file, original and projectivized.
 
-It also reports whether all oracles give equal scores, the time to projectivize a tree, and the mean time over whole random
-computations of the oracles of other systems, and of context_rows with any strategy, on original trees, or projectivized ones if
-the oracle needs them. attardi_search is exponential at worst: random trees for these have at most 60 tokens, and trees that it
-gives up are left out and counted.
+It also reports whether all oracles give equal scores, and the time to projectivize a tree. For the oracles of other systems,
+and for context_rows with any strategy, it reports the mean time over whole random computations, on original trees, or on
+projectivized trees if the oracle needs them. attardi_search is exponential at worst, so random trees for these oracles have at
+most 60 tokens, and trees that it gives up are left out and counted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Training sentences as people also write them: in capitals, in lower case, with other quotes, without the final mark.
 
-Each epoch learns from all sentences as they are, and from changed copies of some, drawn anew (spaCy's augmenters do so). Heads,
+Each epoch learns from all sentences as they are, and from changed copies of some, drawn for each epoch (as in spaCy). Heads,
 relations and tags stay; the tagger and the characters see the changed forms. Lemmas are learned apart, from the sentences as
 they are.
 

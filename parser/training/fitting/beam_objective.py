@@ -1,8 +1,8 @@
 """Global training: searches through training sentences, with a beam of gold items (Andor et al. 2016, Huang et al. 2012).
 
 A locally trained classifier knows what is best in a configuration, but not what a wrong transition costs in the end. Here
-scores of whole computations compete: a beam searches with the current weights, and the loss compares its items with gold items
-at one step of the search (compiled/gold_beam.py says which items are gold, which step counts, and what the loss is). Updates
+scores of whole computations compete. A beam searches with the current weights. At one step of the search, the loss compares
+its items with gold items: compiled/gold_beam.py says which items are gold, which step counts, and what the loss is. Updates
 need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
 
 The search is compiled and computes no gradients. torch computes the scores that the loss depends on once more, with the same

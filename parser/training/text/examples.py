@@ -1,7 +1,7 @@
 """The data that the tokenizer's decisions are learned from: statistics of each form, and an example for each decision.
 
-Statistics of a form in training (how often it is a token, or ends a sentence) would be better for the forms that are learned
-from than for the forms of a new text. So each token reads the statistics of the other folds of the training part.
+Statistics say how often a form is a token, or ends a sentence, in training. They would fit the text that the decisions are
+learned from better than a new text. So each token reads the statistics of the other folds of the training part.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Texts with their tokens and sentences, from a treebank: as it is, and as people write.
+"""Texts with their tokens and sentences, from a treebank: as it is, and as people write it.
 
-The text as people write has lines that end anywhere, after each sentence or after each paragraph, sentences without final
-marks, lower case, capitals and typographic quotes.
+The text as people write it has lines that end anywhere, after each sentence or after each paragraph. It also has sentences
+without final marks, lower case, capitals and typographic quotes.
 """
 
 from __future__ import annotations
