@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
-# Names that are less alike are not suggested.
-_ALIKE = 0.65
+# Names that are less alike are not suggested; of three letters or fewer, one may be wrong.
+_ALIKE, _SHORT_ALIKE = 0.7, 0.65
+# The same for words that stand for names: there are many, and ordinary words are like some of them.
+_WORDS_ALIKE = 0.8
 # Of two letters, one may be wrong, or they may be swapped.
 _SHORT = 2
 # How alike a name is to its first letters, if these are three or more.
@@ -28,13 +30,16 @@ class OptimalStepError(ValueError):
     """
 
 
-def nearest(given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+def nearest(
+    given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({}), least: float | None = None
+) -> list[str]:
     """Return the known names that somebody who wrote ``given`` may have meant, the likeliest first; none, if none is alike.
 
     Case, dashes and underscores do not matter.
 
     Args:
         elsewhere: further words for some of them, such as ``{"hungarian": "hu"}``; words for other names do not count.
+        least: how alike a name must be, 0 to 1; None: as typing errors make it.
     """
     names = [str(name) for name in known]
     words = {word: name for word, name in elsewhere.items() if name in names} | {name: name for name in names}
@@ -46,13 +51,17 @@ def nearest(given: str, known: Iterable[str], elsewhere: Mapping[str, str] = Map
     for word, name in words.items():
         matcher.set_seq1(other := _plain(word))
         ratio = matcher.ratio()
-        if len(plain) > _SHORT and other.startswith(plain):
+        needed = least or (_SHORT_ALIKE if max(len(plain), len(other)) <= _SHORT + 1 else _ALIKE)
+        if word != name:
+            needed = max(needed, _WORDS_ALIKE)
+        elif len(plain) > _SHORT and other.startswith(plain):
             ratio = max(ratio, _BEGINNING)
         elif len(plain) == len(other) == _SHORT and (plain[0] == other[0] or plain == other[::-1]):
             ratio = _ALIKE
-        alike[name] = max(alike.get(name, 0.0), ratio)
-    least = max([_ALIKE, *(ratio - _CLOSE for ratio in alike.values())])
-    return sorted((name for name, ratio in alike.items() if ratio >= least), key=lambda name: -alike[name])[:_MOST]
+        if ratio >= needed:
+            alike[name] = max(alike.get(name, 0.0), ratio)
+    best = max(alike.values(), default=0.0)
+    return sorted((name for name, ratio in alike.items() if ratio >= best - _CLOSE), key=lambda name: -alike[name])[:_MOST]
 
 
 def did_you_mean(given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})) -> str:

@@ -174,21 +174,18 @@ class BoundOracle(ABC):
 
 
 class BoundLossless(ABC):
-    """Finds the transitions that lose no gold edge, in configurations before which none has been lost; no scores are counted.
+    """Finds the transitions that lose no gold edge of a largest set that can be made together; no scores are counted.
 
-    This is enough to keep all edges of a tree that a system can make, and can be far faster than scores.
-
-    Attributes:
-        possible: bool[sentences], whether all known edges of a sentence can be made together. Set it to False for a sentence
-            that has lost one.
+    The set is all known edges of a tree that the system can make. This is enough to keep as many edges as possible, and can be
+    far faster than scores.
     """
-
-    def __init__(self, possible: np.ndarray) -> None:
-        self.possible = possible.copy()  # it may be changed
 
     @abstractmethod
     def allowed(self, query: Query) -> np.ndarray:
-        """Return bool[batch, transitions], the applicable transitions that lose no edge; all False where not ``possible``."""
+        """Return bool[batch, transitions], the applicable transitions that lose no edge of the set.
+
+        Only such transitions may have been taken before: then there is one in each configuration that is not final.
+        """
 
 
 class Oracle(ABC):

@@ -5,6 +5,9 @@ edges, it is enough to know which transitions lose none. A partial tree whose ed
 whole; so as long as only such transitions are taken, some transition loses nothing. We know of no such rules for partial trees
 in the literature. The scores of context_rows are the reference: on such a way, these transitions have the highest score.
 
+Where the edges are not part of one projective tree, a largest set that is stands for them (projectivization/largest_part.py).
+It is chosen before the first step. So a sentence whose edges exclude each other takes no longer than others.
+
 With stack a_0..a_k and front b, h(x) the known head of x, and a child *waiting* if it is on the stack or in the buffer:
 
     reduce_left    h(a_k) is a_{k-1} or unknown, and no gold child of a_k waits
@@ -20,7 +23,8 @@ Why these rules suffice: take a projective tree with all known edges that can st
 without known edges, the children that it has in this tree move to one of them, or to its head. The tests compare all
 configurations of small sentences.
 
-Complexity: O(n) per sentence to bind; O(k log k) per configuration at worst, plus the depth of b among the known edges.
+Complexity: O(n) per sentence to bind, at worst O(n^2) where edges exclude each other; O(k log k) per configuration at worst,
+plus the depth of b among the known edges.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ import numpy as np
 
 from oracles.interface import N_TRANSITIONS, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundLossless, Query
 from oracles.kernel_cache import array_kernel, kernel
+from oracles.projectivization.largest_part import largest_projective_part
 from oracles.trees import GoldChildren, Trees, topmost_nodes
 
 
@@ -36,7 +41,7 @@ class ArcStandardLossless(BoundLossless):
     """Finds transitions by the rules of this module's docstring."""
 
     def __init__(self, trees: Trees) -> None:
-        super().__init__(trees.projective)
+        trees = largest_projective_part(trees)
         # By node: its first child, 0 if none, and the first of all nodes that known edges join to it.
         first, leftmost = np.zeros((2, len(trees.heads)), np.int32)
         _fill_first(trees.heads, trees.offsets, first, leftmost)
@@ -45,7 +50,7 @@ class ArcStandardLossless(BoundLossless):
 
     def allowed(self, query: Query) -> np.ndarray:
         allowed = np.zeros((len(query), N_TRANSITIONS), np.bool_)
-        _find(self._offsets, self.possible, self._nodes, *query.arrays, allowed)
+        _find(self._offsets, self._nodes, *query.arrays, allowed)
         return allowed
 
 
@@ -102,13 +107,11 @@ def _may_shift(nodes, start, stacks, row, k, front):
 
 
 @kernel()
-def _find(offsets, possible, nodes, sentences, stacks, stack_sizes, buffer_fronts, allowed):
+def _find(offsets, nodes, sentences, stacks, stack_sizes, buffer_fronts, allowed):
     """Fill in ``allowed``, which is False before; see BoundLossless.allowed()."""
     heads, first, last, _ = nodes
     for row in range(len(sentences)):
         s = sentences[row]
-        if not possible[s]:
-            continue
         start = offsets[s]
         n = offsets[s + 1] - start - 1
         k = np.int64(stack_sizes[row]) - 1

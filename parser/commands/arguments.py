@@ -8,11 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from oracles.errors import did_you_mean, question
+from oracles.errors import did_you_mean, nearest, question
 
 # By option, or by several: what other toolkits call it. A command that has the option suggests it.
 _ELSEWHERE = {
     "--output": "--out --outfile --out-file --output-file --output-dir --output-path --save --save-to --destination",
+    "--format": "--output-format --out-format --fmt --output-type",
     "--threads": "-j -t --jobs --n-jobs --num-threads --workers --num-workers --n-process --cores --cpus --nproc",
     "--workers": "-j --jobs --n-jobs --threads --n-threads --num-workers --n-process --processes --cores --cpus --nproc",
     "--beam": "-b --beam-size --beam-width",
@@ -20,23 +21,56 @@ _ELSEWHERE = {
     "--text": "--raw --raw-text --plain-text --tokenize",
     "--tokens": "--pretokenized --tokenize-pretokenized --tokenized",
     "--sentences": "--presegmented --ssplit --no-ssplit --tokenize-no-ssplit --sentence-per-line",
-    "--tags": "--tag --tagger --pos --postag",
-    "--device": "--gpu --use-gpu --gpu-id --cuda",
+    "--tags": "--tag --tagger --pos --postag --upos --lemma --lemmas --lemmatize --lemmatizer --morphology",
+    "--device": "--gpu --use-gpu --gpu-id --cuda --no-cuda --cpu --use-cpu --no-gpu",
     "--int8": "--quantize --quantized",
     "--float32": "--fp32 --single-precision",
-    "--probabilities": "--scores --confidence",
+    "--probabilities": "--scores --confidence --probs",
     "--ranges": "--offsets --char-offsets",
-    "--lexicon": "--dictionary --dict --lemmas",
-    "--on-error": "--ignore-errors --skip-errors --errors",
+    "--lexicon": "--dictionary --dict",
+    "--on-error": "--ignore-errors --skip-errors --skip-invalid --errors --skip",
     "--host": "--address --bind",
     "--port": "-p",
     "--from": "--url --repository --repo",
     "--lang": "--language",
     "--json": "--as-json",
     "--color": "--colour",
-    "--folder": "--dir --target --destination",
+    "--folder": "--dir --target --destination --output --output-dir --model-dir --save-dir",
+    "--sizes": "--lengths",
+    "--random-trees": "--random",
+    "--max-requests": "--max-connections --limit-concurrency",
+    "--root-path": "--prefix",
+    "--by": "--group-by --groupby --per",
+    "--confusion": "--confusion-matrix --matrix",
+    "--model": "--model-path --model-dir --load",
 }
+
+# By arguments without a dash: options that stand for them elsewhere.
+_PLACES = {
+    "input file files pattern": "--input --input-file --input-path --infile --in --file --files --text-file --source --data",
+    "model": "--model --model-path --model-dir --model-file --model-name --load --checkpoint",
+    "gold": "--gold --gold-file --reference --ref",
+    "system": "--system --system-file --pred --prediction --predictions --predicted",
+}
+
+# Ordinary words, and options elsewhere: these are no typing errors for the options that are like them.
+_ORDINARY = """--all --accuracy --batch --batch-size --bs --buckets --build --cache --columns --config --conf --conllu
+--counts --csv --data --debug --dev --dir --download --encoding --epochs --exclude-punct --export --feats --features --file
+--force --gold --half --html --ignore-punct --input --las --learning-rate --length --list --log --lr --max-length --max-len
+--mode --no-lemmas --no-progress --no-punct --overwrite --parse --parser --partial --path --pdf --pipeline --png --port
+--print --processor --processors --progress --proj --punct --quiet --reverse --root --run --schedule --seed --server --silent
+--sort --split --start --stats --step --steps --svg --target --task --template --test --time --timeout --token --train --tree
+--trees --tsv --url --validate --verbose --vertical --horizontal --vocab --weights --width"""
 _CHOICE = re.compile(r"invalid choice: (.+?) \(choose from (.*)\)", re.DOTALL)
+
+
+def _letters(option: str) -> str:
+    return "".join(filter(str.isalnum, option.casefold()))
+
+
+# What is alike to these is no reason to ask: whoever writes one of them means it.
+_MEANT = {_letters(word) for words in (*_ELSEWHERE, *_ELSEWHERE.values(), _ORDINARY) for word in words.split()}
+_SURE = 0.9
 
 
 class Arguments(argparse.ArgumentParser):
@@ -68,17 +102,25 @@ class Arguments(argparse.ArgumentParser):
         long_options = [option for option in options if option.startswith("--")]
         words = {word: option for option, others in _ELSEWHERE.items() if option in long_options for word in others.split()}
         named = {action.dest: str(action.metavar or action.dest) for action in actions if not action.option_strings}
+        for dests, others in _PLACES.items():
+            for dest in set(dests.split()) & named.keys():
+                named |= {_letters(word): named[dest] for word in others.split() if _letters(word) not in named}
         hints = {}
         for word in self._words[: [*self._words, "--"].index("--")]:
             name = word.partition("=")[0]
             is_known = any(option.startswith(name) for option in options)  # argparse takes the first letters of an option
             if is_known or not name.startswith("-") or (name[:2] in options and f"-{name}" not in long_options):  # -ofile
                 continue
-            place = next((shown for dest, shown in named.items() if name.lstrip("-") in (dest, dest.rstrip("s"))), None)
-            if place is not None:
-                hints[name] = f" ({place} is given without {name})"
+            letters = _letters(name)
+            places = [shown for dest, shown in named.items() if letters in (_letters(dest), _letters(dest).rstrip("s"))]
+            exact = [*dict.fromkeys(option for other, option in words.items() if _letters(other) == letters)]
+            if exact and len(name) > 2:
+                hints[name] = question(exact)
+            elif places:
+                hints[name] = f" ({places[0]} is given without {name})"
             elif len(name) > 2:
-                hints[name] = did_you_mean(name, long_options, words)
+                near = nearest(name, long_options, least=_SURE) if letters in _MEANT else nearest(name, long_options, words)
+                hints[name] = question(near)
             else:
                 hints[name] = question([words[name]] if name in words else [])
         return {name: hint for name, hint in hints.items() if hint}

@@ -4,6 +4,9 @@ An exact oracle takes the given arcs as a gold tree that is known in part (oracl
 calls optimal are allowed: they lose none of the given arcs, or the fewest. The classifier chooses among these, greedily or with
 a beam. So a system that can make any tree keeps all given arcs, and the other arcs fit them. If all arcs are given, only the
 order of the steps is left to choose: replay() uses this to recover the computation of a tree.
+
+Where an oracle knows a faster way (Oracle.bind_lossless), it chooses a largest set of arcs that can be made together before the
+first step, and only transitions are allowed that lose none of this set.
 """
 
 from __future__ import annotations
@@ -87,26 +90,21 @@ def steps_keeping(given_arcs: Parses, system: TransitionSystem, single_root: boo
         roots[owners] = places - part.offsets[owners]
         any_relation = bool((part.relations == NO_NODE).all())
 
-        def optimal(now: Configurations, rows: np.ndarray, numbers: np.ndarray, arcs: tuple[np.ndarray, ...]) -> np.ndarray:
-            """Return the transitions that lose the fewest given arcs; ``arcs``: rows, heads and children of Transitions."""
-            feature_rows, heads, children = arcs
+        def optimal(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> np.ndarray:
+            """Return the transitions that lose the fewest given arcs."""
             scores = bound().score_batch(query(numbers, now, rows))
             if single_root and not knows_roots:  # another child of the artificial root would exclude the given one
                 given_roots = roots[numbers]
                 waits = (given_roots > 0) & (now.heads[rows, given_roots] == NO_NODE)
-                scores = scores - (waits[:, None] & (heads == 0) & (children != given_roots[:, None]))
-            return optimal_transitions(np.where(feature_rows == NO_NODE, NOT_APPLICABLE, scores))
+                scores = scores - (waits[:, None] & (transitions.heads == 0) & (transitions.children != given_roots[:, None]))
+            return optimal_transitions(np.where(transitions.rows == NO_NODE, NOT_APPLICABLE, scores))
 
         def restrict(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> Allowed:
             numbers = numbers.astype(np.int32)
-            arcs = transitions.rows, transitions.heads, transitions.children
             if lossless is None:
-                columns = optimal(now, rows, numbers, arcs)
+                columns = optimal(now, rows, numbers, transitions)
             else:
                 columns = lossless.allowed(query(numbers, now, rows)) & (transitions.rows != NO_NODE)
-                if len(lossy := np.flatnonzero(~columns.any(axis=1))):
-                    lossless.possible[numbers[lossy]] = False  # these sentences cannot keep all given arcs
-                    columns[lossy] = optimal(now, rows[lossy], numbers[lossy], tuple(array[lossy] for array in arcs))
             if any_relation:
                 return Allowed(columns, None)
             places = part.offsets[numbers][:, None] + np.maximum(transitions.children, 0)

@@ -22,7 +22,7 @@ from parser.settings import Settings, register
 from parser.settings.files import CONFIGS
 from parser.settings.given import NOTHING_GIVEN, Given
 from parser.settings.groups import Key, SettingsError, keys, path_settings
-from parser.settings.nearest import meant_entry, meant_setting, meant_value
+from parser.settings.nearest import meant_entry, meant_oracle, meant_setting, meant_value
 from parser.settings.paths import for_hydra
 from parser.settings.started import start_choices, started
 
@@ -177,7 +177,9 @@ def explained(error: Exception, given: Given) -> SettingsError | None:
     if isinstance(error, MissingConfigException) and error.options:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         fix = "; for a file, give treebank.train=FILE" if group == "treebank" else ""
-        near = meant_value(group, name, error.options)
+        system = given.find("system")
+        chosen = "arc_standard" if system is None else system.text
+        near = meant_oracle(name, error.options, chosen) if group == "oracle" else meant_value(group, name, error.options)
         return SettingsError(f"{group}={name} is unknown{near}; known: {', '.join(error.options)}{fix}")
     lines = [line.strip() for exception in (error, error.__cause__) for line in str(exception or "").splitlines()]
     said = "; ".join(dict.fromkeys(line for line in lines if line and not line.startswith(_OF_HYDRA)))

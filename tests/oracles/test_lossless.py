@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import oracles
-from oracles import UNKNOWN_HEAD, Query, Strategy, Trees
+from oracles import UNKNOWN_HEAD, Strategy, Trees
+from oracles.projectivization.largest_part import largest_projective_part
 from tests import random_trees
 from tests.jit import COMPILED
 from tests.oracles import searches
-from tests.oracles.test_partial import partial_trees
+from tests.oracles.test_partial import partial_trees, random_partial_trees
 
 Case = tuple[int, tuple[tuple[int, ...], int]]
 
@@ -24,12 +25,14 @@ def lossless(golds: list[list[int]]) -> oracles.BoundLossless:
 
 @pytest.mark.parametrize("n", [1, 2, 3, pytest.param(4, marks=pytest.mark.skipif(not COMPILED, reason="slow"))])
 def test_equals_search_wherever_nothing_is_lost(n):
+    """Also where edges exclude each other: then of the largest set that can be made together."""
     golds = partial_trees(n)
+    sets = largest_projective_part(Trees.from_heads(golds, partial=True))
     bound, cases, expected = lossless(golds), [], []
-    for s, gold in enumerate(golds):
-        search = searches.ArcStandardSearch(gold, "any")
-        assert bound.possible[s] == (search.best(search.initial) == n - gold.count(UNKNOWN_HEAD))
-        for now in search.reachable(optimal=True) if bound.possible[s] else ():
+    for s in range(len(golds)):
+        search = searches.ArcStandardSearch(sets[s], "any")
+        assert search.best(search.initial) == n - sets[s].count(UNKNOWN_HEAD)
+        for now in search.reachable(optimal=True):
             cases.append((s, now))
             expected.append(
                 [name in (known := search.scores(now)) and known[name] == search.best(now) for name in ["sh", "rl", "rr"]]
@@ -48,7 +51,7 @@ def test_equals_the_exact_oracle_along_computations(n):
             golds.append([UNKNOWN_HEAD if rng.random() < share else head for head in tree])
     trees = Trees.from_heads(golds, partial=True)
     quick, exact = lossless(golds), oracle.bind(trees)
-    assert quick.possible.all()
+    assert trees.projective.all()
     now = [(s, ((0,), 1)) for s in range(len(golds))]
     for _ in range(2 * n):
         asked = random_trees.query([(s, *where) for s, where in now])
@@ -60,14 +63,23 @@ def test_equals_the_exact_oracle_along_computations(n):
         ]
 
 
-def test_where_edges_exclude_each_other_nothing_is_allowed():
-    crossing, covering = [3, 4, UNKNOWN_HEAD, UNKNOWN_HEAD], [4, UNKNOWN_HEAD, UNKNOWN_HEAD, 2]
-    bound = lossless([crossing, covering, [2, 0, 2, 3]])
-    assert bound.possible.tolist() == [False, False, True]
-    found = bound.allowed(random_trees.query([(s, (0,), 1) for s in range(3)]))
-    assert found.any(axis=1).tolist() == [False, False, True]
-    bound.possible[2] = False
-    assert not bound.allowed(Query.single([0], 1, sentence=2)).any()
+@pytest.mark.parametrize("n", [5, 9, 30])
+def test_no_transition_is_worse_than_the_best_where_edges_exclude_each_other(n):
+    rng, oracle = random.Random(n), oracles.create("context_rows", Strategy.ANY)
+    golds = random_partial_trees(n, 100 if COMPILED else 5)
+    trees = Trees.from_heads(golds, partial=True)
+    assert not trees.projective.all()
+    quick, exact = lossless(golds), oracle.bind(trees)
+    now = [(s, ((0,), 1)) for s in range(len(golds))]
+    for _ in range(2 * n):
+        asked = random_trees.query([(s, *where) for s, where in now])
+        found, scores = quick.allowed(asked), exact.score_batch(asked)
+        assert found.any(axis=1).all()
+        assert not (found & (scores < scores.max(axis=1, keepdims=True))).any()
+        now = [
+            (s, random_trees.apply_step(*where, rng.choice(np.flatnonzero(own).tolist())))
+            for (s, where), own in zip(now, found, strict=True)
+        ]
 
 
 def test_only_of_all_computations():

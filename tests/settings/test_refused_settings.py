@@ -280,7 +280,25 @@ def test_settings_that_cannot_be(overrides, named):
         ("embeddings.fomr=3", "embeddings.form"),
         ("+embeddings.fomr=3", "form"),
         ("recipe=text model=bilstm encoder.tagger.weights.upso=1", "encoder.tagger.weights.upos"),
+        ("encoder.width=200", "encoder.hidden with model=bilstm"),
+        ("classifier.width=200", "classifier.hidden"),
+        ("width=200", "classifier.hidden"),
+        ("beam=local beam.width=4", "beam.size"),
+        ("encoder.size=3", "encoder.hidden with model=bilstm"),
+        ("encoder.dim=3", "encoder.hidden with model=bilstm"),
+        ("encoder.word_dropout=0.2", "classifier.word_dropout"),
+        ("encoder.char_hidden=4", "encoder.characters.hidden with recipe=text model=bilstm"),
+        ("bert_learning_rate=1e-5", "pretrained.learning_rate with model=bilstm"),
+        ("model_path=x", "hydra.run.dir or start"),
+        ("embed_dropout=0.3", "classifier.input_dropout"),
+        ("min_freq=2", "vectors.min_count"),
+        ("optimizer.type=adam", "optimizer.name"),
+        ("exp_name=x", "hydra.run.dir"),
+        ("second_pass.tree=original", "second_pass.trees"),
+        ("epohcs=3", "first_pass.epochs or second_pass.epochs"),
         # Options.
+        ("--batch_size=5", "optimizer.batch_size"),
+        ("--cpu", "device"),
         ("--dryrun", "--dry-run"),
         ("--mutlirun", "--multirun"),
         ("-o x", "hydra.run.dir"),
@@ -290,6 +308,13 @@ def test_settings_that_cannot_be(overrides, named):
         ("recipe=Accurate", "accurate"),
         ("system=arceager", "arc_eager"),
         ("oracle=nederhof_cubc", "nederhof_cubic"),
+        ("oracle=exat", "context_rows"),
+        ("oracle=dynamic", "context_rows"),
+        ("system=arc_eager oracle=dynamc", "arc_eager_rows"),
+        ("system=arc_eager oracle=local", "arc_eager_local"),
+        ("system=swap oracle=dynamic", "swap_dynamic"),
+        ("oracle=arc_eager_rws", "arc_eager_rows"),
+        ("system=stackproj", "arc_standard"),
         ("model=lstm", "bilstm"),
         ("beam=locla", "local"),
         ("beam=8", "beam=local beam.size=8"),
@@ -328,11 +353,33 @@ def test_the_model_that_was_meant_is_named(given):
         Parser.load(given)
 
 
-@pytest.mark.parametrize("override", ["zzz=1", "treebank=my.conllu", "oracle=delphi", "--qqq"])
+ORDINARY = (
+    "loss=nll criterion=nll shuffle=true code=x.py project=x run=1 parser=x batch_norm=true save_steps=9 save_total_limit=1 "
+    "use_pos=true fix_len=20 optimizer.foo=1 beam.k=4 encoder.bidirectional=true label_smoothing=0.1"
+)
+
+
+@pytest.mark.parametrize(
+    "override", ["zzz=1", "treebank=my.conllu", "oracle=delphi", "--qqq", "system=swap oracle=exact", *ORDINARY.split()]
+)
 def test_nothing_is_suggested_that_is_not_near(override):
     with pytest.raises((SettingsError, SystemExit)) as raised:
-        planned(override)
+        planned(*override.split())
     assert "did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        *((word, "gradients are always clipped") for word in ("clip=5", "optimizer.clip=5", "--max_grad_norm=1")),
+        *((word, "no weight decay") for word in ("weight_decay=0.1", "optimizer.weight_decay=0.1", "l2=0.1")),
+        *((word, "torch's defaults") for word in ("adam_epsilon=1e-8", "optimizer.betas=[0.9,0.9]", "momentum=0.9")),
+        ("classifier.layers=3", "one hidden layer"),
+    ],
+)
+def test_what_no_setting_changes_is_said(override, said):
+    with pytest.raises(SettingsError, match=said):
+        planned(override)
 
 
 @pytest.mark.parametrize("word", ["--seed=1", "--optimizer.name=sgd"])
