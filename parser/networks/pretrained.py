@@ -323,7 +323,9 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
         try:
             said.set_verbosity_error()
             said.disable_progress_bar()
-            kind, source, options = transformers.AutoModel, folder, {}
+            kind: Any = transformers.AutoModel
+            source: Path | None = folder
+            options: dict[str, Any] = {}
             if state is not None:
                 config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
                 kind, source = type(transformers.AutoModel.from_config(config)), None

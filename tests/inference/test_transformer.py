@@ -27,12 +27,13 @@ BEFORE, AFTER = [1], [2]
 
 def random_weights(rng: np.random.Generator, width: int, wide: int, layers: int) -> dict[str, np.ndarray]:
     """The weights of a BERT by their names in transformers."""
-    shapes = {
+    shapes: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings.weight": (PIECES, width),
         "embeddings.position_embeddings.weight": (POSITIONS + 2, width),
         "embeddings.token_type_embeddings.weight": (2, width),
     }
-    norms, matrices = ["embeddings.LayerNorm"], {}
+    norms = ["embeddings.LayerNorm"]
+    matrices: dict[str, tuple[int, int]] = {}
     for layer in (f"encoder.layer.{number}." for number in range(layers)):
         matrices |= {f"{layer}attention.self.{name}": (width, width) for name in ("query", "key", "value")}
         matrices |= {f"{layer}attention.output.dense": (width, width)}

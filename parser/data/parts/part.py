@@ -37,8 +37,10 @@ class PretrainedWish(Protocol):
     """How many of its layers are computed, the first ones; None: all."""
     pieces: int | None
     """How many pieces of its vocabulary are kept if training changes it; None: all of the training part's scripts."""
-    precision: str
-    """The numbers that it computes with where training changes it."""
+
+    @property
+    def precision(self) -> str:
+        """The numbers that it computes with where training changes it."""
     learning_rate: float
     """The learning rate of its parameters."""
     warmup: int
