@@ -59,11 +59,11 @@ class ModelCard(Observer):
         self._start, plan, sums = start, start.plan, start.manifest.files
         files = [(key, Path(path)) for key, path in sorted(plan.files.named.items()) if key in sums]
         self._rows = [f"| {key} | {path.name} | `{sums[key]}` | {_licence(path)} |" for key, path in files]
-        self._rows += [
-            f"| {key} | {_run_name(Path(path))} | `{sums.get(f'{key}/{weights}', 'in several files')}` | weights of a network |"
-            for folders, weights in ((plan.files.models, TENSORS), (plan.files.pretrained, WEIGHTS))
-            for key, path in folders.items()
-        ]
+        for folders, weights in ((plan.files.models, TENSORS), (plan.files.pretrained, WEIGHTS)):
+            for key, path in folders.items():
+                digest = sums.get(f"{key}/{weights}", "in several files")
+                licence = _licence(Path(path) / weights)
+                self._rows.append(f"| {key} | {_run_name(Path(path))} | `{digest}` | weights of a network; {licence} |")
         kept = text_files(find_model(Path(plan.start))) if plan.start is not None and plan.keeps_text else []
         self._kept = ["tokenizer"] if TOKENIZER in kept else []
         self._kept += ["segmenter"] if SEGMENTER in kept else []

@@ -41,6 +41,7 @@ class PretrainedWish(Protocol):
     @property
     def precision(self) -> str:
         """The numbers that it computes with where training changes it."""
+
     learning_rate: float
     """The learning rate of its parameters."""
     warmup: int

@@ -5,7 +5,8 @@ and projected to their first principal components over the forms of the training
 a fixed vector. Only the table of input embeddings of the encoder is used.
 
 The pretrained encoder is a folder in the layout of transformers, of which two files are read: ``model.safetensors`` and
-``tokenizer.json``. Training and parsing need the package ``tokenizers``, but neither transformers nor torch.
+``tokenizer.json``. Training and parsing need neither transformers nor torch, but the package ``tokenizers`` unless the
+tokenizer is plain (unigram.py).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from parser.conllu.checks import counted
 from parser.data.attributes import SUBWORDS, AttributeColumns
 from parser.data.parts.kept_pieces import keep, kept_pieces
 from parser.data.parts.part import FormPart, PartWishes, WordPart
+from parser.data.parts.unigram import UnigramPieces
 from parser.data.vocabulary import N_RESERVED, UNKNOWN
 from parser.model_folder import SUBWORD_TOKENIZER, Contents
 from parser.network_spec import ClassifierSpec, Embedding, Shapes
@@ -77,6 +79,10 @@ class PieceReader(FormPart):
 
     def __init__(self, description: str) -> None:
         self.description = description
+        self._plain = UnigramPieces.of(from_json(description))
+        if self._plain is not None:
+            self._size = len(self._plain)
+            return
         tokenizers = package()
         try:
             self._tokenizer = tokenizers.Tokenizer.from_str(description)
@@ -93,11 +99,15 @@ class PieceReader(FormPart):
 
     def pieces(self, form: str) -> tuple[list[int], list[str]]:
         """Return all pieces of a form: their places in the vocabulary, and their texts."""
+        if self._plain is not None:
+            return self._plain.pieces(form)
         encoding = self._tokenizer.encode(form, add_special_tokens=False)
         return encoding.ids, encoding.tokens
 
     def special_tokens(self) -> tuple[list[int], list[int]]:
         """Return the places in the vocabulary of the special tokens that the tokenizer puts before and after a text."""
+        if self._plain is not None:
+            return self._plain.around
         encoding = self._tokenizer.encode("a", add_special_tokens=True)
         ordinary = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
         first, last = (ordinary[0], ordinary[-1]) if ordinary else (len(encoding.ids), len(encoding.ids))
@@ -176,11 +186,10 @@ class Subwords(PieceReader):
         """Return the subwords of a folder.
 
         Raises:
-            SubwordError: the package that segments is not installed.
+            SubwordError: the package that segments is needed, and not installed.
         """
         if contents.spec is None or cls.name not in contents.spec.embeddings:
             return None
-        package()
         with contents.errors_in_vocabularies():
             digest = contents.vocabularies[cls.name]
         with contents.file(SUBWORD_TOKENIZER) as path:
