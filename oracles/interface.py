@@ -108,8 +108,12 @@ class Query:
         buffers: np.ndarray | None = None,
         made: np.ndarray | None = None,
     ) -> Query:
-        """Make a query of one configuration: the stack a_0..a_k, and the first token of the buffer."""
-        stacks = np.asarray([stack], np.int32)
+        """Make a query of one configuration: the stack a_0..a_k, and the first token of the buffer.
+
+        Raises:
+            OptimalStepError: the stack is no sequence of integers.
+        """
+        stacks = integers(stack, "stack")[None]
         sentences, stack_sizes, fronts = (np.array([number], np.int32) for number in (sentence, len(stack), front))
         return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers, made=made)
 
@@ -257,14 +261,9 @@ class Oracle(ABC):
         Raises:
             OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
-        stack, buffer, heads = (
-            integers(values, what).tolist() for values, what in ((stack, "stack"), (buffer, "buffer"), (heads, "heads"))
-        )
+        heads = integers(heads, "heads").tolist()
         front = front_of(len(heads), buffer)
-        ascending = all(a < b for a, b in pairwise(stack))
-        if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
-            raise OptimalStepError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
-        scores = self._scores_of(heads, Query.single(stack, front))
+        scores = self._scores_of(heads, Query.single(ascending(stack, front), front))
         if self.transition_names:
             return by_name(self.transition_names, scores)
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)
@@ -281,10 +280,23 @@ def front_of(n: int, buffer: Sequence[int]) -> int:
     Raises:
         OptimalStepError: the buffer is not b..n.
     """
-    front = n + 1 - len(buffer)
-    if list(buffer) != list(range(front, n + 1)):
-        raise OptimalStepError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+    tokens = integers(buffer, "buffer").tolist()
+    front = n + 1 - len(tokens)
+    if tokens != list(range(front, n + 1)):
+        raise OptimalStepError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {tokens}")
     return front
+
+
+def ascending(stack: Sequence[int], front: int) -> list[int]:
+    """Return a stack that begins with 0 and ascends to a node before ``front``.
+
+    Raises:
+        OptimalStepError: it is no such stack.
+    """
+    nodes = integers(stack, "stack").tolist()
+    if not nodes or nodes[0] != 0 or not all(a < b for a, b in pairwise(nodes)) or nodes[-1] >= front:
+        raise OptimalStepError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {nodes}")
+    return nodes
 
 
 def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
@@ -293,12 +305,11 @@ def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
     Raises:
         OptimalStepError: there are more heads than tokens, or one is not a node.
     """
-    if len(made) > n or any(head is not None and not 0 <= head <= n for head in made):
+    given = integers([head for head in made if head is not None], "made").tolist()
+    if len(made) > n or any(not 0 <= head <= n for head in given):
         raise OptimalStepError(f"made must hold a head from 0 to {n}, or None, for each of the {n} tokens, not {list(made)}")
     heads = np.full((1, n + 1), NO_NODE, np.int32)
-    for token, head in enumerate(made, 1):
-        if head is not None:
-            heads[0, token] = head
+    heads[0, [token for token, head in enumerate(made, 1) if head is not None]] = given
     return heads
 
 

@@ -10,6 +10,7 @@ The known edges are part of some tree; only these can be made or lost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -104,18 +105,30 @@ class GoldChildren(NamedTuple):
 
 
 def integers(values: Sequence[int], what: str) -> np.ndarray:
-    """Return a sequence as int32[n].
+    """Return a sequence as int32[n]; floating-point numbers must be whole.
 
     Raises:
         OptimalStepError: it is no sequence of such integers; names ``what``.
     """
+    must = f"{what} must be a sequence of integers of 32 bits"
     try:
-        array = np.asarray(values, dtype=np.int32)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise OptimalStepError(f"{what} must be a sequence of integers of 32 bits ({error})") from error
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise OptimalStepError(f"{must} ({error})") from error
     if array.ndim != 1:
-        raise OptimalStepError(f"{what} must be a sequence of integers, in one dimension rather than {array.ndim}")
-    return array
+        raise OptimalStepError(f"{must}, in one dimension rather than {array.ndim}")
+    if array.dtype.kind in "OSU":  # NumPy turns all elements into text if one is
+        wrong = [number for number in values if not (isinstance(number, int) and abs(number) <= 2**31 - 1)]
+        whole = array.astype(np.int32) if not wrong else array
+    elif array.dtype.kind in "biuf":
+        with np.errstate(invalid="ignore") if array.dtype.kind == "f" else nullcontext():  # not a number, or infinite
+            whole = array.astype(np.int32)
+        wrong = array[differ].tolist() if (differ := whole != array).any() else []
+    else:
+        whole, wrong = array, array.tolist()
+    if wrong:
+        raise OptimalStepError(f"{must}, not {wrong[0]!r}")
+    return whole
 
 
 def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:

@@ -24,6 +24,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from oracles.errors import OptimalStepError
+
 log = logging.getLogger(__name__)
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -129,12 +131,14 @@ def from_json(text: str | bytes) -> Any:
     """Return the value of JSON.
 
     Raises:
-        ValueError: it is not JSON in UTF-8, or is nested too deeply.
+        OptimalStepError: it is not JSON in UTF-8, or is nested too deeply.
     """
     try:
         return json.loads(text if isinstance(text, str) else text.decode())
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise OptimalStepError("it is nested too deeply") from error
+    except ValueError as error:
+        raise OptimalStepError(str(error)) from error
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Files and folders are replaced whole or not at all, and what killed processes leave is removed."""
+"""Files and folders are replaced whole or not at all, killed processes leave nothing, and what is no JSON is refused."""
 
 import errno
 import os
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from parser.storage import remove_leftovers, replacing, replacing_folder, write_json
+from oracles import OptimalStepError
+from parser.storage import from_json, remove_leftovers, replacing, replacing_folder, write_json
 
 
 def names(folder: Path) -> set[str]:
@@ -113,3 +114,9 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(tmp_path):
         (tmp_path / name).touch()
     remove_leftovers(tmp_path)
     assert names(tmp_path) == others
+
+
+@pytest.mark.parametrize("content", ["{", b"\xff", "[" * 100_000, b""])
+def test_what_is_no_json_is_bad_input(content):
+    with pytest.raises(OptimalStepError):
+        from_json(content)

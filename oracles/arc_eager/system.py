@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, by_name, front_of, heads_made
+from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, ascending, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel
+from oracles.trees import integers
 
 SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
 N_TRANSITIONS = 5
@@ -50,8 +51,14 @@ class ArcEagerOracle(Oracle):
     def step_scores(
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
     ) -> dict[str, int]:
-        """Return the scores; ``made``: the head that each token has been given so far, None where it has none."""
-        query = Query.single(stack, front_of(len(heads), buffer), made=heads_made(len(heads), made))
+        """Return the scores; ``made``: the head that each token has been given so far, None where it has none.
+
+        Raises:
+            OptimalStepError: the heads are not a tree, or the rest is not a configuration of the sentence.
+        """
+        heads = integers(heads, "heads").tolist()
+        front = front_of(len(heads), buffer)
+        query = Query.single(ascending(stack, front), front, made=heads_made(len(heads), made))
         return by_name(self.transition_names, self._scores_of(heads, query))
 
 

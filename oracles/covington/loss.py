@@ -48,7 +48,7 @@ from oracles.covington import TIES
 from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, by_name, front_of, heads_made
 from oracles.kernel_cache import array_kernel, kernel
-from oracles.trees import Trees
+from oracles.trees import Trees, integers
 
 SHIFT, NO_ARC, LEFT, RIGHT, ROOT, ATTACH = range(6)
 N_TRANSITIONS = 6
@@ -89,11 +89,12 @@ class CovingtonLoss(Oracle):
         """Return the scores; ``made``: the head that each token has been given so far, None where it has none.
 
         Raises:
-            OptimalStepError: the stack is not 0..i.
+            OptimalStepError: the heads are not a tree, or the rest is not a configuration of the sentence.
         """
+        heads, stack = integers(heads, "heads").tolist(), integers(stack, "stack").tolist()
         front = front_of(len(heads), buffer)
-        if list(stack) != list(range(len(stack))) or not 0 < len(stack) <= front:
-            raise OptimalStepError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {list(stack)}")
+        if stack != list(range(len(stack))) or not 0 < len(stack) <= front:
+            raise OptimalStepError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {stack}")
         query = Query.single(stack, front, made=heads_made(len(heads), made))
         return by_name(self.transition_names, self._scores_of(heads, query))
 

@@ -30,6 +30,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, Oracle, Query, Strategy, TransitionScores, by_name, front_of
 from oracles.kernel_cache import array_kernel
+from oracles.trees import integers
 
 LEFT_SPINE, RIGHT_SPINE = range(2)
 
@@ -56,6 +57,8 @@ class LRSpineOracle(Oracle):
         Raises:
             OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
+        heads = integers(heads, "heads").tolist()
+        stack = [[integers(spine, "a spine").tolist() for spine in element] for element in stack]
         front = check_spines(len(heads), stack, buffer)
         children = np.full((1, len(heads) + 1, 2), NO_NODE, np.int32)
         for element in stack:

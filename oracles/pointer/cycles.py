@@ -27,7 +27,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, front_of, heads_made
 from oracles.kernel_cache import array_kernel
-from oracles.trees import Trees
+from oracles.trees import Trees, integers
 
 # Where the path of a node ends: not yet known; in the present path itself; in 0 or a cycle; in i; in i by heads made alone.
 _UNKNOWN, _ON_PATH, _ELSEWHERE, _AT_TOKEN, _BELOW_TOKEN = range(5)
@@ -74,6 +74,7 @@ class PointerCycles(Oracle):
         Raises:
             OptimalStepError: the heads are not a tree, or the rest is not a configuration of the sentence.
         """
+        heads = integers(heads, "heads").tolist()
         n = len(heads)
         front = front_of(n, buffer)
         made_heads = heads_made(n, made[: front - 1])

@@ -21,7 +21,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from oracles.interface import NO_NODE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, Strategy, TransitionScores, by_name
 from oracles.kernel_cache import array_kernel
-from oracles.trees import Trees
+from oracles.trees import Trees, integers
 
 SWAP = 3
 N_TRANSITIONS = 4
@@ -50,13 +50,14 @@ class SwapOracle(Oracle):
         Raises:
             OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
-        n = len(heads)
+        heads, stack = integers(heads, "heads").tolist(), integers(stack, "stack").tolist()
+        buffer, n = integers(buffer, "buffer").tolist(), len(heads)
         tokens = [*stack[1:], *buffer]
-        if not len(stack) or stack[0] != 0:
-            raise OptimalStepError(f"the stack must begin with 0, the artificial root, not {list(stack)}")
+        if not stack or stack[0] != 0:
+            raise OptimalStepError(f"the stack must begin with 0, the artificial root, not {stack}")
         if len(set(tokens)) < len(tokens) or not all(1 <= token <= n for token in tokens):
             raise OptimalStepError(
-                f"stack {list(stack)} and buffer {list(buffer)}: after the 0 at the bottom of the stack, they must hold "
+                f"stack {stack} and buffer {buffer}: after the 0 at the bottom of the stack, they must hold "
                 f"tokens from 1 to {n}, each at most once"
             )
         front = n + 1 - len(buffer)

@@ -279,8 +279,9 @@ def _word2vec(file: BinaryIO, path: Path, limit: int | None) -> _VectorFile:
             found[form] = vector
     if (there and vector is None) or len(left_out) > _MOST_LEFT_OUT * there:
         raise VectorFileError(f"{path}: {says}, but {left_out[-1]} has not; it is damaged or cut off: fetch it again")
-    if count is not None and limit is None and there != count:
-        raise VectorFileError(f"{path}: {says}, but there are {there:,}; fetch it again, or correct the line")
+    if count is not None and there != (count if limit is None else min(count, limit)):
+        least = "at least " if there == limit else ""
+        raise VectorFileError(f"{path}: {says}, but there are {least}{there:,}; fetch it again, or correct the line")
     _warn(path, twice, left_out)
     return _VectorFile(list(found), np.array(list(found.values()), np.float32).reshape(len(found), dimensions))
 

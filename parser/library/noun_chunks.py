@@ -17,6 +17,7 @@ from spacy.errors import Errors
 from spacy.symbols import NOUN, PRON, PROPN
 from spacy.tokens import Doc, Span, Token
 
+from oracles.errors import OptimalStepError
 from parser.evaluation.evaluated_text import CONTENT_RELATIONS, FUNCTIONAL_RELATIONS
 
 Chunks = Iterator[tuple[int, int, int]]
@@ -47,11 +48,11 @@ def noun_chunks(doclike: Doc | Span, own: Callable[[Doc | Span], Chunks] | None 
         own: the iterator of its language, for docs with relations that are not of UD; None: there is none.
 
     Raises:
-        ValueError: the doc has no relations; spaCy's message says so.
+        OptimalStepError: the doc has no relations; spaCy's message says so.
     """
     doc = doclike.doc
     if not doc.has_annotation("DEP"):
-        raise ValueError(Errors.E029)
+        raise OptimalStepError(Errors.E029)
     if own is not None and not all(_relation(token) in _KNOWN for token in doc):
         yield from own(doclike)
         return

@@ -190,10 +190,10 @@ class BiLSTM(TokenRepresentation):
         """Encode the sentences; no gradients flow.
 
         Raises:
-            ValueError: no sentences are given.
+            TypeError: no sentences are given.
         """
         if sentences is None:
-            raise ValueError("the vectors of a contextual representation depend on the sentences; pass them")
+            raise TypeError("the vectors of a contextual representation depend on the sentences; pass them")
         return self.with_tokens(self.encoded(sentences))
 
     @torch.no_grad()

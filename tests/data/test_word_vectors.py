@@ -83,6 +83,17 @@ def test_a_part_of_a_file(tmp_path):
         WordVectors.read(path, wanted={"quatre"})
 
 
+def test_the_number_in_the_first_line_of_a_text_is_that_of_its_vectors_as_far_as_they_are_read(tmp_path):
+    rows = b"un 1 2 3\ndeux 4 5 6\n"
+    for limit, said in ((None, "there are 2;"), (3, "there are 2;"), (10, "there are 2;")):
+        refused(tmp_path / "v.vec", b"4 3\n" + rows, f"says 4 vectors of 3 numbers, but {said}", limit=limit)
+    for limit, said in ((None, "there are 2;"), (2, "there are at least 2;"), (3, "there are 2;")):
+        refused(tmp_path / "v.vec", b"1 3\n" + rows, f"says 1 vector of 3 numbers, but {said}", limit=limit)
+    for count in (1, 2, 9):
+        (tmp_path / "v.vec").write_bytes(b"%d 3\n" % count + rows)
+        assert WordVectors.read(tmp_path / "v.vec", limit=1).vocabulary.symbols == ["un"]
+
+
 @pytest.mark.usefixtures("fasttext_file")
 def test_binary_files_of_fasttext_make_vectors_of_characters(tmp_path, fasttext):
     found = WordVectors.read(tmp_path / "v.bin", wanted={"cat", "catalogue"})
@@ -130,6 +141,9 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
     row = content[len(b"2 3\n") :]
     refused(path, content[:-10], f"says 2 vectors of 3 numbers, but {'word 2' if binary else 'line 3'} has not")
     refused(path, b"3 3\n" + row, "says 3 vectors of 3 numbers, but")
+    for limit in (3, 10):
+        refused(path, b"3 3\n" + row, "says 3 vectors of 3 numbers, but", limit=limit)
+    assert WordVectors.read(path, limit=2).vocabulary.symbols == ["un", "deux"]  # more are neither read nor counted
     refused(path, b"2 4\n" + row, "says 2 vectors of 4 numbers, but")
     for limit in (None, 10**6):
         refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but", limit=limit)

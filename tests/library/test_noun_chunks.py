@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from oracles import OptimalStepError
 from tests.random_models import random_text_model
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
@@ -79,7 +80,7 @@ def test_without_parts_of_speech_relations_say_what_is_a_noun():
 
 
 def test_a_doc_without_relations_is_refused_as_by_spacy():
-    with pytest.raises(ValueError, match="E029"):
+    with pytest.raises(OptimalStepError, match="E029"):
         list(noun_chunks(spacy.blank("en")("no tree")))
 
 

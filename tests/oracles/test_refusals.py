@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import oracles
@@ -94,7 +95,7 @@ def test_trees_that_are_not_projective_are_refused_with_the_oracles_that_take_th
         oracles.create(name).bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))
 
 
-@pytest.mark.parametrize("heads", [["a"], [None], [[0]], "ab", 5, [10**30], [2**31], [float("nan")], {}])
+@pytest.mark.parametrize("heads", [["a"], [None], [[0]], "ab", 5, [10**30], [2**31], [float("nan")], {}, [0.5], ["0"]])
 def test_heads_that_are_no_integers_are_refused(heads):
     for use in (oracles.projectivize, oracles.lift, oracles.count_projectivizations, lambda heads: Trees.from_heads([heads])):
         with pytest.raises(OptimalStepError, match="the heads of sentence 0 must be a sequence of integers"):
@@ -107,8 +108,32 @@ def test_heads_that_are_no_integers_are_refused(heads):
             oracle.step_scores(*given)
 
 
+@pytest.mark.parametrize("name", {oracles.oracle_class(name).system: name for name in oracles.all_names()}.values())
+def test_numbers_are_not_cut_to_integers(name):
+    """In any argument of every system's step_scores(); 1.0 is 1."""
+    oracle, system = oracles.create(name), oracles.oracle_class(name).system
+    given: dict[str, Any] = {"heads": [2, 0, 2], "stack": [0, 1], "buffer": [2, 3]}
+    if system == "lr_spine":
+        given["stack"] = [[[0], [0]], [[1], [1]]]
+    if system in ("arc_eager", "covington", "pointer"):
+        given["made"] = [0]
+    assert oracle.step_scores(**{**given, "heads": np.array([2.0, 0.0, 2.0])}) == oracle.step_scores(**given)
+    for place in given.keys() - ({"stack"} if system == "pointer" else set()):  # whose stack is not read
+        for wrong in (0.5, "0", b"0", 1j):
+            first = [[wrong], [wrong]] if (system, place) == ("lr_spine", "stack") else wrong
+            with pytest.raises(OptimalStepError, match=r"must be a sequence of integers of 32 bits, not "):
+                oracle.step_scores(**{**given, place: [first, *given[place][1:]]})
+
+
 # By system, configurations of a sentence of three words that cannot be: stack, buffer, perhaps the heads made, and the message.
 CONFIGURATIONS: dict[str, list[tuple[Any, ...]]] = {
+    "arc_eager": [
+        ([], [1, 2, 3], "the stack must begin with 0"),
+        ([0, 9], [3], "ascend to at most 2"),
+        ([0, 2, 1], [3], "ascend"),
+        ([0], [2, 3, 1], "the buffer must hold the last tokens"),
+        ([0, 1], [2, 3], [7], "a head from 0 to 3"),
+    ],
     "attardi": [
         ([], [1, 2, 3], "the stack must begin with 0"),
         ([1], [2, 3], "the stack must begin with 0"),

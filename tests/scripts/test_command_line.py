@@ -128,6 +128,11 @@ run(main)
     assert ("Traceback" in said) == traceback
 
 
+def test_bad_input_raises_the_error_that_is_one_line():
+    for path in [path for name in ("oracles", "parser") for path in (ROOT / name).rglob("*.py")]:
+        assert "raise ValueError" not in path.read_text(encoding="utf-8"), path
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_signals_leave_no_temporary_file(tmp_path, number, status):
     program = f"""

@@ -256,21 +256,25 @@ def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
 
 
 def _untaught(train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]) -> dict[str, list[str]]:
-    """Return, by training file, the columns of tasks of which it has no gold value; log them."""
-    taught: dict[str, set[str]] = {}
+    """Return, by training file, the columns of tasks of which it has no gold value; log them, and LEMMA where that has none."""
     columns = {column: task for task in tasks for column in task.columns}
+    later = {name: task for task in tasks if not task.in_passes for name in task.predicted}
+    untaught: dict[str, list[str]] = {}
     for sentence in train:
-        taught_columns = taught.setdefault(_file_of(sentence, files), set())
-        new = ((column, task) for column, task in columns.items() if column not in taught_columns)
-        taught_columns.update(column for column, task in new if has_values(task.values(sentence, column)))
-    untaught = {file: [column for column in columns if column not in taught_columns] for file, taught_columns in taught.items()}
+        missing = untaught.setdefault(_file_of(sentence, files), [*columns, *later])
+        for name in [*missing]:
+            is_taught = (
+                has_values(columns[name].values(sentence, name)) if name in columns else later[name].is_taught([sentence])
+            )
+            if is_taught:
+                missing.remove(name)
     for file, missing in untaught.items():
         if missing:
-            named = ", ".join(column.upper() for column in missing)
+            named = ", ".join(name.upper() for name in missing)
             log.info(
                 "%s: no gold value of %s, so it teaches none; the model predicts them as before", file or "lattices", named
             )
-    return untaught
+    return {file: [name for name in missing if name in columns] for file, missing in untaught.items()}
 
 
 def _tagged(sentences: list[Sentence], untaught: Mapping[str, Sequence[str]], start: TrainedModel) -> list[Sentence]:
