@@ -161,6 +161,8 @@ class PretrainedEncoder:
             pieces: int32[longest, tokens], on the CPU.
             lengths: int[sentences], how many tokens each has, including the root.
         """
+        if torch.is_grad_enabled():
+            self._current = None  # an update may follow, and torch's fused optimizers count no versions of weights
         over = PieceWindows.over(pieces.numpy(), lengths, self._room, self.pieces.before, self.pieces.after)
         hidden = self._hidden(over.pieces)
         index = torch.from_numpy(over.tokens).to(hidden.device)

@@ -17,6 +17,7 @@ from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from parser.inference.transformer import float_weights
 from parser.inference.windows import windows
 from parser.network_spec import PretrainedSpec
 from parser.networks.pretrained import PretrainedEncoder, cache_vectors
@@ -128,6 +129,23 @@ def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp
     encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "xlnet")), reading(3))
     sentences = encoded(encoder, [["the"] * 1000])
     assert np.isfinite(encoder.vectors(sentences.values, sentences.offsets)).all()
+
+
+def test_a_tuned_encoder_reads_with_its_present_weights(folder):
+    tuned, other = (PretrainedEncoder(PretrainedTokenizer.of(str(folder)), reading(1, tuned=True)) for _ in range(2))
+    sentences = encoded(tuned, SENTENCES)
+    arguments = torch.from_numpy(sentences.values), np.diff(sentences.offsets)
+    optimizer = torch.optim.Adam(tuned.transformer.parameters(), lr=0.05, fused=True)
+    for _ in range(3):
+        found = tuned.frozen(False).vectors(sentences.values, sentences.offsets)
+        assert found.tobytes() == tuned.vectors(sentences.values, sentences.offsets).tobytes()
+        rounded = {name: torch.from_numpy(array) for name, array in float_weights(tuned.tensors()).items()}
+        other.transformer.load_state_dict(rounded)
+        with torch.no_grad():
+            np.testing.assert_allclose(found, other.compute(*arguments), atol=4e-3)
+        optimizer.zero_grad()
+        tuned.compute(*arguments)[:, 0, :3].square().sum().backward()
+        optimizer.step()
 
 
 def test_padding_changes_nothing_but_rounding(encoder):
