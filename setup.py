@@ -1,5 +1,5 @@
-"""Puts configs/, data/sample/ and the model ``en`` into the package of a wheel. In a checkout they lie beside it: not every
-system has links. The other models of models/ are too large for that.
+"""Puts configs/, data/sample/ and the model ``en`` into the package of a wheel. In a checkout they
+lie beside it: not every system has links. The other models of models/ are too large for that.
 """
 
 from pathlib import Path
@@ -27,9 +27,15 @@ class BuildWithSettings(build_py):
                 copyfile(name, target)
 
     def get_source_files(self) -> list[str]:
-        """Return what a source distribution has: the modules, these files, and the files of requirements."""
+        """Return what a source distribution has: the modules, these files,
+        and the files of requirements.
+        """
         found = (path for name in (*SETTINGS, "requirements") for path in Path(name).rglob("*"))
-        return [*super().get_source_files(), *MODELS, *(path.as_posix() for path in found if path.is_file())]
+        return [
+            *super().get_source_files(),
+            *MODELS,
+            *(path.as_posix() for path in found if path.is_file()),
+        ]
 
 
 setup(cmdclass={"build_py": BuildWithSettings})

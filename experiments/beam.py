@@ -1,12 +1,14 @@
-"""Accuracy against the size of the beam, of parsers trained for greedy parsing and of globally trained parsers, on test.
+"""Accuracy against the size of the beam, of parsers trained for greedy parsing and of globally
+trained parsers, on test.
 
     python experiments/beam.py systems=[accurate] paths.treebanks=ud-v2.2
 
-A system whose settings have beam=global is trained once, with that beam, and decoded with all beams. Rows of exact search were
-measured at commit f3f2ff4a or before.
+A system whose settings have beam=global is trained once, with that beam, and decoded with all
+beams. Rows of exact search were measured at commit f3f2ff4a or before.
 
-table.md and SYSTEM.svg show LAS and the log probability of the trees found, or for a globally trained parser their score: two
-searches with the same value are equally good. ``scripts/benchmark.py parsing --beam`` measures speed.
+table.md and SYSTEM.svg show LAS and the log probability of the trees found, or for a globally
+trained parser their score: two searches with the same value are equally good.
+``scripts/benchmark.py parsing --beam`` measures speed.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class BeamExperiment(Trainings):
 
 
 def cells(wanted: BeamExperiment) -> list[Cell]:
-    """Return a cell for each training and beam (a way to merge and a size); the beams of a training share a job."""
+    """Return a cell for each training and beam (a way to merge and a size);
+    the beams of a training share a job.
+    """
     check_known("systems", wanted.systems, list(wanted.all_systems))
     check_known("merges", wanted.merges, list(_STYLES))
     check(wanted, ("train", "dev", "test"))
@@ -58,7 +62,13 @@ def cells(wanted: BeamExperiment) -> list[Cell]:
     ):
         settings = Training.of(wanted, language, seed, wanted.all_systems[system]).described
         for beam in product(wanted.merges, map(str, wanted.sizes)):
-            all_cells.append(Cell((system, language, str(seed), *beam), settings, f"{language} {system} seed {seed}"))
+            all_cells.append(
+                Cell(
+                    (system, language, str(seed), *beam),
+                    settings,
+                    f"{language} {system} seed {seed}",
+                )
+            )
     return all_cells
 
 
@@ -92,12 +102,16 @@ def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
 
 
 def page(rows: list[Row], wanted: BeamExperiment) -> str:
-    """Return Markdown: LAS and log probability by treebank and size of the beam, a table for each system and way to merge."""
+    """Return Markdown: LAS and log probability by treebank and size of the beam, a table for each
+    system and way to merge.
+    """
     parts = []
     for system, merge in sorted({(row["system"], row["merge"]) for row in rows}):
         chosen_rows = chosen(rows, system=system, merge=merge)
         sizes = sorted({row["size"] for row in chosen_rows}, key=lambda size: (len(size), size))
-        head, lines = grid(chosen_rows, ("size", sizes), ("treebank", names_of(chosen_rows, "treebank")), _cell)
+        head, lines = grid(
+            chosen_rows, ("size", sizes), ("treebank", names_of(chosen_rows, "treebank")), _cell
+        )
         how = "exact search" if merge == _EXACT else f"merge={merge}"
         parts.append(f"## {system}, {how}\n\n{plain_table(['beam', *head[1:]], lines)}")
     return wanted.head() + "\n".join(parts)
@@ -112,17 +126,24 @@ def draw(rows: list[Row], wanted: BeamExperiment, folder: Path) -> None:
     for system in names_of(rows, "system"):
         system_rows = chosen(rows, system=system)
         figure, (plot,) = panels(width=7)
-        for (merge, style), (number, treebank) in product(_STYLES.items(), enumerate(names_of(system_rows, "treebank"))):
-            look = {"color": _COLOURS[number % len(_COLOURS)], "label": f"{treebank}, merge={merge}"}
+        for (merge, style), (number, treebank) in product(
+            _STYLES.items(), enumerate(names_of(system_rows, "treebank"))
+        ):
+            look = {
+                "color": _COLOURS[number % len(_COLOURS)],
+                "label": f"{treebank}, merge={merge}",
+            }
             plot_las(plot, chosen(system_rows, treebank=treebank, merge=merge), style, **look)
         label_beam_sizes(plot)
         save(figure, folder / f"{system.replace(' ', '_').replace(',', '')}.svg")
 
 
-# Percentages on the test part, all words, full relations. ``log_probability`` is of the trees found, in nats per word; for a
-# globally trained parser, it is their score.
+# Percentages on the test part, all words, full relations. ``log_probability`` is of the trees
+# found, in nats per word; for a globally trained parser, it is their score.
 KEY = ("system", "treebank", "seed", "merge", "size")
-EXPERIMENT = Experiment("beam", BeamExperiment, KEY, ("las", "uas", "log_probability"), cells, measure, page, draw=draw)
+EXPERIMENT = Experiment(
+    "beam", BeamExperiment, KEY, ("las", "uas", "log_probability"), cells, measure, page, draw=draw
+)
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)

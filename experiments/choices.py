@@ -1,12 +1,13 @@
-"""Questions settled by measurement: what Nederhof (2019) leaves open, and what each part of recipe=accurate contributes.
+"""Questions settled by measurement: what Nederhof (2019) leaves open, and what each part of
+recipe=accurate contributes.
 
     python experiments/choices.py seeds=5 recipe=paper_tuned paths.treebanks=ud-v2.2
     python experiments/choices.py "studies=[target,exploration]" "languages=[hu]" seeds=1 ...
     python experiments/choices.py --config-name=ablation paths.treebanks=ud-v2.2
     python experiments/choices.py --config-name=paper_literal paths.treebanks=ud-v2.2
 
-The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. RECIPE.md has a
-table for each study.
+The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and
+paper_literal.yaml. RECIPE.md has a table for each study.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from experiments.trainings import Training, formatted, is_gone, run_training
 
 # Settings that change the result of the first pass.
 _FIRST_PASS = (
-    *("classifier.", "column=", "features.", "first_pass.", "keep=", "optimizer.", "projectivization="),
+    *(
+        "classifier.",
+        "column=",
+        "features.",
+        "first_pass.",
+        "keep=",
+        "optimizer.",
+        "projectivization=",
+    ),
     *("second_pass.trees=null", "single_root=", "vectors.", "vocabulary_from="),
 )
 
@@ -48,24 +57,37 @@ class OpenChoices(Trainings):
 
 
 def cells(wanted: OpenChoices) -> list[Cell]:
-    """Return the cells of the studies, by seed and treebank; a variant of several studies has one cell.
+    """Return the cells of the studies, by seed and treebank;
+    a variant of several studies has one cell.
 
     Variants of one treebank and seed that share a first pass are measured together.
     """
     check_known("studies", wanted.studies, wanted.all_studies)
     check_known("part", [wanted.part], ("dev", "test"))
     check(wanted, ("train", "dev", "test"))
-    studies = [study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies]
+    studies = [
+        study
+        for name, study in wanted.all_studies.items()
+        if name in wanted.studies or not wanted.studies
+    ]
     all_settings = [settings for study in studies for settings in study.variants.values()]
-    variants = dict.fromkeys(" ".join(settings) for settings in all_settings if not is_gone(settings))
-    sharing = {settings: shares_first_pass(Training.of(wanted, "hu", 1, settings.split())) for settings in variants}
+    variants = dict.fromkeys(
+        " ".join(settings) for settings in all_settings if not is_gone(settings)
+    )
+    sharing = {
+        settings: shares_first_pass(Training.of(wanted, "hu", 1, settings.split()))
+        for settings in variants
+    }
     return [
         Cell(
             (wanted.recipe, language, str(seed), settings),
             settings,
-            f"{language} seed {seed}, " + ("variants that share a first pass" if sharing[settings] else settings),
+            f"{language} seed {seed}, "
+            + ("variants that share a first pass" if sharing[settings] else settings),
         )
-        for seed, language, settings in product(range(1, wanted.seeds + 1), wanted.languages, variants)
+        for seed, language, settings in product(
+            range(1, wanted.seeds + 1), wanted.languages, variants
+        )
     ]
 
 
@@ -90,7 +112,10 @@ def measure(wanted: OpenChoices, group: list[Cell]) -> Iterator[tuple[Key, dict[
             run_training(first, folder, fresh=wanted.fresh and number == 0)
         metrics = run_training(training, base / training.folder, first_pass, wanted.fresh)
         las, uas = formatted(metrics[wanted.part], "las", "uas")
-        yield cell.key, {"las": las, "uas": uas, "seconds": f"{sum(metrics['seconds'].values()):.1f}"}
+        yield (
+            cell.key,
+            {"las": las, "uas": uas, "seconds": f"{sum(metrics['seconds'].values()):.1f}"},
+        )
 
 
 def page(rows: list[Row], wanted: OpenChoices) -> str:
@@ -102,20 +127,34 @@ def page(rows: list[Row], wanted: OpenChoices) -> str:
     parts = []
     for name, study in wanted.all_studies.items():
         variants = {variant: " ".join(settings) for variant, settings in study.variants.items()}
-        if name not in wanted.studies and not any(row["settings"] in variants.values() for row in rows if row["settings"]):
+        if name not in wanted.studies and not any(
+            row["settings"] in variants.values() for row in rows if row["settings"]
+        ):
             continue
         default, lines = None, []
         for variant, settings in variants.items():
-            scores = np.array([[las.get((t, s, settings), np.nan) for s in seeds] for t in languages])
-            lines.append([variant, *map(_over_seeds, scores), "" if default is None else _gain((scores - default).ravel())])
+            scores = np.array(
+                [[las.get((t, s, settings), np.nan) for s in seeds] for t in languages]
+            )
+            lines.append(
+                [
+                    variant,
+                    *map(_over_seeds, scores),
+                    "" if default is None else _gain((scores - default).ravel()),
+                ]
+            )
             default = scores if default is None else default
-        parts.append(f"## {name}\n\n{study.question}\n\n{plain_table(['', *languages, 'difference'], lines)}")
+        parts.append(
+            f"## {name}\n\n{study.question}\n\n{plain_table(['', *languages, 'difference'], lines)}"
+        )
     # {} in the text is the number of seeds.
     return wanted.head().format(seeds.stop - 1) + "\n".join(parts)
 
 
 def _over_seeds(scores: np.ndarray) -> str:
-    """Return mean and deviation over seeds, and the number of seeds if some are missing; NaN is a missing seed."""
+    """Return mean and deviation over seeds, and the number of seeds if some are missing;
+    NaN is a missing seed.
+    """
     there = scores[~np.isnan(scores)]
     if not len(there):
         return NOT_RUN

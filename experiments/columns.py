@@ -1,9 +1,11 @@
-"""Trainings of the columns of Table 7: rows, counts by sentence, and differences between columns with their intervals.
+"""Trainings of the columns of Table 7: rows, counts by sentence,
+and differences between columns with their intervals.
 
-The difference of the LAS of two columns is estimated per treebank and over several, with intervals from a paired bootstrap.
-Sentences of the test part and seeds are drawn with replacement 2,000 times, the same for both columns (which share the first
-pass of a seed where Table 7 allows it). The interval holds the middle 95% of the differences. It is computed from
-RECIPE_counts.csv beside the rows: how many words of each sentence a parser gets right. The file has one line per training and
+The difference of the LAS of two columns is estimated per treebank and over several, with intervals
+from a paired bootstrap. Sentences of the test part and seeds are drawn with replacement 2,000
+times, the same for both columns (which share the first pass of a seed where Table 7 allows it). The
+interval holds the middle 95% of the differences. It is computed from RECIPE_counts.csv beside the
+rows: how many words of each sentence a parser gets right. The file has one line per training and
 measure, with a number for each sentence of the test part, in order, separated by spaces:
 
     treebank,column,seed,measure,counts
@@ -11,7 +13,8 @@ measure, with a number for each sentence of the test part, in order, separated b
     hu,1,1,las,12 11 6 ...
     hu,1,1,uas,14 15 6 ...
 
-``words``: words of the sentences; ``uas``: words with the right head; ``las``: words with the right head and relation.
+``words``: words of the sentences; ``uas``: words with the right head; ``las``:
+words with the right head and relation.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ from parser.evaluation.gold_split import GoldSplit
 from parser.model import loading as models
 
 KEY = ("treebank", "recipe", "column", "seed")
-MEASURED = ("las", "uas", "las_first_pass", "uas_first_pass", "seconds", "versions")  # percentages on the test part, all words
+# percentages on the test part, all words
+MEASURED = ("las", "uas", "las_first_pass", "uas_first_pass", "seconds", "versions")
 
 _COLUMNS = ("treebank", "column", "seed", "measure", "counts")
 _MEASURES = ("las", "uas")
@@ -48,17 +52,32 @@ def run_folder(runs: str | Path, key: Sequence[str]) -> Path:
     return Path(runs) / recipe / f"{treebank}-column{column}-seed{seed}"
 
 
-def measure_family(family: Mapping[Key, Training], runs: str, fresh: bool) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Train columns that share a first pass, trained by the first column; yield rows by key, with counts added."""
+def measure_family(
+    family: Mapping[Key, Training], runs: str, fresh: bool
+) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Train columns that share a first pass, trained by the first column; yield rows by key,
+    with counts added.
+    """
     first = next(iter(family))
     for key, training in family.items():
         folder = run_folder(runs, key)
-        metrics = run_training(training, folder, None if key == first else run_folder(runs, first) / "model", fresh)
+        metrics = run_training(
+            training, folder, None if key == first else run_folder(runs, first) / "model", fresh
+        )
         parts = {"": metrics["test"], "_first_pass": metrics["after_first_pass"]["test"]}
-        values = {name + after: f"{part[name]:.4f}" for after, part in parts.items() for name in _MEASURES}
+        values = {
+            name + after: f"{part[name]:.4f}" for after, part in parts.items() for name in _MEASURES
+        }
         values["seconds"] = f"{sum(metrics['seconds'].values()):.1f}"
         values["versions"] = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
-        yield key, values | {f"{name} of each": _text(numbers) for name, numbers in vars(_count(training, folder)).items()}
+        yield (
+            key,
+            values
+            | {
+                f"{name} of each": _text(numbers)
+                for name, numbers in vars(_count(training, folder)).items()
+            },
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +96,10 @@ class SentenceCounts:
 
     def fits(self, row: Row) -> bool:
         """Return whether a row has the scores of these counts."""
-        return all(abs(100 * getattr(self, name).sum() / self.words.sum() - float(row[name])) < 1e-4 for name in _MEASURES)
+        return all(
+            abs(100 * getattr(self, name).sum() / self.words.sum() - float(row[name])) < 1e-4
+            for name in _MEASURES
+        )
 
 
 # By treebank, column and seed.
@@ -87,12 +109,18 @@ AllCounts = dict[tuple[str, int, int], SentenceCounts]
 def _count(training: Training, folder: Path) -> SentenceCounts:
     """Count the words that the model of a run folder has right, by sentence of the test part."""
     model = models.load(folder / "model")
-    gold = GoldSplit.of(read_treebank(training.part("test")).sentences, model.vocabularies, model.relations)
+    gold = GoldSplit.of(
+        read_treebank(training.part("test")).sentences, model.vocabularies, model.relations
+    )
     single_root = training.settings().single_root
-    attached, labelled = gold.correct(search_for(model).parse(gold.sentences, single_root=single_root))
+    attached, labelled = gold.correct(
+        search_for(model).parse(gold.sentences, single_root=single_root)
+    )
     lengths = np.asarray(gold.sentences.lengths, np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    return SentenceCounts(lengths, *(np.add.reduceat(correct, starts) for correct in (attached, labelled)))
+    return SentenceCounts(
+        lengths, *(np.add.reduceat(correct, starts) for correct in (attached, labelled))
+    )
 
 
 def _text(numbers: Iterable[int]) -> str:
@@ -140,52 +168,90 @@ def write_counts(path: Path, counts: AllCounts) -> None:
     """
     rows: dict[Key, Row] = {}
     for (treebank, column, seed), count in sorted(counts.items()):
-        lines = {("", "", "words"): count.words, **{(f"{column}", f"{seed}", m): getattr(count, m) for m in _MEASURES}}
+        lines = {
+            ("", "", "words"): count.words,
+            **{(f"{column}", f"{seed}", m): getattr(count, m) for m in _MEASURES},
+        }
         for key, numbers in lines.items():
             row = dict(zip(_COLUMNS, (treebank, *key, _text(numbers)), strict=True))
             if rows.setdefault((treebank, *key), row) != row:
                 raise OptimalStepError(
-                    f"{path}: the test part of {treebank} has other sentences in column {column}, seed {seed}; give another "
-                    "results=FOLDER for trainings on other files"
+                    f"{path}: the test part of {treebank} has other sentences in column {column}, "
+                    f"seed {seed}; give another results=FOLDER for trainings on other files"
                 )
     write_rows(path, _COLUMNS, rows)
 
 
 def counted(counts: AllCounts, rows: Iterable[Row], recipe: str) -> AllCounts:
     """Return the counts that belong to rows of a recipe, and have the same scores."""
-    by_key = {(row["treebank"], int(row["column"]), int(row["seed"])): row for row in chosen(rows, recipe=recipe)}
-    return {key: count for key, count in counts.items() if key in by_key and count.fits(by_key[key])}
+    by_key = {
+        (row["treebank"], int(row["column"]), int(row["seed"])): row
+        for row in chosen(rows, recipe=recipe)
+    }
+    return {
+        key: count for key, count in counts.items() if key in by_key and count.fits(by_key[key])
+    }
 
 
 def counts_of(wanted: Trainings, rows: Sequence[Row]) -> AllCounts:
     """Return the counts of these rows, published or your own."""
-    folders = [ROOT / folder for folder in (wanted.published, Path(wanted.results).absolute()) if folder is not None]
+    folders = [
+        ROOT / folder
+        for folder in (wanted.published, Path(wanted.results).absolute())
+        if folder is not None
+    ]
     files = [folder / counts_file(wanted.recipe) for folder in folders]
-    return {key: count for file in files for key, count in counted(read_counts(file), rows, wanted.recipe).items()}
+    return {
+        key: count
+        for file in files
+        for key, count in counted(read_counts(file), rows, wanted.recipe).items()
+    }
 
 
-def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: int) -> Interval | None:
-    """Return LAS of a column minus LAS of another, the mean over treebanks; None if a treebank has no seed with both."""
+def difference(
+    counts: AllCounts, languages: Sequence[str], better: int, worse: int
+) -> Interval | None:
+    """Return LAS of a column minus LAS of another, the mean over treebanks;
+    None if a treebank has no seed with both.
+    """
     gains, words = [], []
     for language in languages:
-        seeds = sorted(s for t, c, s in counts if t == language and c == better and (language, worse, s) in counts)
+        seeds = sorted(
+            s
+            for t, c, s in counts
+            if t == language and c == better and (language, worse, s) in counts
+        )
         if not seeds:
             return None
         words.append(counts[language, better, seeds[0]].words)
-        gains.append(np.stack([counts[language, better, s].las - counts[language, worse, s].las for s in seeds]))
-    means = [100 * gain.sum(axis=1).mean() / n_words.sum() for gain, n_words in zip(gains, words, strict=True)]
+        gains.append(
+            np.stack(
+                [counts[language, better, s].las - counts[language, worse, s].las for s in seeds]
+            )
+        )
+    means = [
+        100 * gain.sum(axis=1).mean() / n_words.sum()
+        for gain, n_words in zip(gains, words, strict=True)
+    ]
     samples = _samples(tuple(gain.shape for gain in gains), _DRAWS)
-    draws = [_draws(gain, n_words, *drawn) for gain, n_words, drawn in zip(gains, words, samples, strict=True)]
+    draws = [
+        _draws(gain, n_words, *drawn)
+        for gain, n_words, drawn in zip(gains, words, samples, strict=True)
+    ]
     low, high = np.percentile(np.mean(draws, axis=0), [2.5, 97.5])
     return Interval(float(np.mean(means)), float(low), float(high))
 
 
 @cache
-def _samples(shapes: tuple[tuple[int, int], ...], draws: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Draw seeds and sentences of each treebank with replacement, the same for all pairs of columns.
+def _samples(
+    shapes: tuple[tuple[int, int], ...], draws: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Draw seeds and sentences of each treebank with replacement,
+    the same for all pairs of columns.
 
     Returns:
-        int64[draws, seeds], the seeds, and int16[draws, sentences], how often each sentence was drawn.
+        int64[draws, seeds], the seeds, and int16[draws, sentences],
+        how often each sentence was drawn.
     """
     rng = np.random.default_rng(0)
     samples = []
@@ -199,6 +265,8 @@ def _samples(shapes: tuple[tuple[int, int], ...], draws: int) -> list[tuple[np.n
 
 
 def _draws(gain: np.ndarray, words: np.ndarray, seeds: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return float64[draws], the difference of each draw in points; ``gain``: int64[seeds, sentences]."""
+    """Return float64[draws], the difference of each draw in points; ``gain``:
+    int64[seeds, sentences].
+    """
     shares = np.stack([np.bincount(drawn, minlength=len(gain)) for drawn in seeds]) / seeds.shape[1]
     return 100 * ((times @ gain.T) * shares).sum(axis=1) / (times @ words)

@@ -1,4 +1,6 @@
-"""The command line of an experiment: a typed configuration of configs/experiments, KEY=VALUE on top, errors in one line."""
+"""The command line of an experiment: a typed configuration of configs/experiments, KEY=VALUE on
+top, errors in one line.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,33 @@ FOLDER = CONFIGS / "experiments"
 S = TypeVar("S")
 
 # What a key is called in other experiments, or elsewhere.
-_ELSEWHERE = {"treebanks": "languages", "langs": "languages", "seed": "seeds", "jobs": "workers", "threads": "workers"}
-_ELSEWHERE |= {"output": "results", "out": "results", "run_dir": "runs", "force": "fresh", "settings": "overrides"}
+_ELSEWHERE = {
+    "treebanks": "languages",
+    "langs": "languages",
+    "seed": "seeds",
+    "jobs": "workers",
+    "threads": "workers",
+}
+_ELSEWHERE |= {
+    "output": "results",
+    "out": "results",
+    "run_dir": "runs",
+    "force": "fresh",
+    "settings": "overrides",
+}
 
 
-# Metadata of fields that name paths: an output, the folder of a run or a model, and a dictionary of such folders.
+# Metadata of fields that name paths: an output, the folder of a run or a model,
+# and a dictionary of such folders.
 OUTPUT, MODEL = {"path": PathSetting(PathKind.OUTPUT)}, {"path": PathSetting(PathKind.MODEL)}
 MODELS = {"path": PathSetting(PathKind.MODEL, inside=True)}
 
 
 @dataclass
 class Pictures:
-    """Settings of all experiments that measure and draw; configs/experiments/pictures.yaml explains the keys."""
+    """Settings of all experiments that measure and draw;
+    configs/experiments/pictures.yaml explains the keys.
+    """
 
     published: str = field(metadata=OUTPUT)
     output: str = field(metadata=OUTPUT)
@@ -60,7 +77,9 @@ class Pictures:
 
 @dataclass
 class Trainings:
-    """Settings of all experiments that train; configs/experiments/trainings.yaml explains the keys."""
+    """Settings of all experiments that train;
+    configs/experiments/trainings.yaml explains the keys.
+    """
 
     languages: list[str]
     seeds: int
@@ -81,7 +100,8 @@ class Trainings:
 
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:
-    """Call ``main`` with the settings that the command line asks for, and exit, as command_line.run() does.
+    """Call ``main`` with the settings that the command line asks for, and exit,
+    as command_line.run() does.
 
     Args:
         main: what to do.
@@ -105,61 +125,94 @@ def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) 
 
 
 def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
-    """Return the settings of a file of configs/experiments with overrides, as the dataclass ``kind``.
+    """Return the settings of a file of configs/experiments with overrides,
+    as the dataclass ``kind``.
 
     Raises:
-        OptimalStepError: there is no such file or key, the file is for another experiment, or a value has the wrong type.
+        OptimalStepError: there is no such file or key, the file is for another experiment, or a
+            value has the wrong type.
     """
     words = list(overrides)
     if wrong := [override for override in words if "=" not in override]:
         raise OptimalStepError(f"{wrong[0]!r} is not KEY=VALUE")
-    lists = {key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")}
+    lists = {
+        key.name for key in keys_of(kind) if key.path is None and str(key.type).startswith("list")
+    }
     for setting in Given(words).settings:
         if setting.name in lists and not setting.text.startswith("[") and setting.text != "null":
-            raise OptimalStepError(f"{setting.word} is not a list; write {shell_command([f'{setting.name}=[{setting.text}]'])}")
+            raise OptimalStepError(
+                f"{setting.word} is not a list; write "
+                f"{shell_command([f'{setting.name}=[{setting.text}]'])}"
+            )
     if not (FOLDER / f"{config}.yaml").is_file():
         file_names = sorted(path.stem for path in FOLDER.glob("*.yaml"))
         near = did_you_mean(config, file_names)
         raise OptimalStepError(
-            f"--config-name={config}: there is no such file in {FOLDER}{near}; the files are {', '.join(file_names)}"
+            f"--config-name={config}: there is no such file in {FOLDER}{near}; "
+            f"the files are {', '.join(file_names)}"
         )
     try:
         paths = {key.name: key.path for key in keys_of(kind) if key.path is not None}
-        config_tree = composed(config, for_hydra(map(with_quotes, words), paths, sweep=None), FOLDER)
+        config_tree = composed(
+            config, for_hydra(map(with_quotes, words), paths, sweep=None), FOLDER
+        )
         if not set(config_tree) <= {declared.name for declared in fields(cast(Any, kind))}:
             raise OptimalStepError(f"--config-name={config}: this file is not for {kind.__name__}")
-        return cast(S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), config_tree)))
+        return cast(
+            S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), config_tree))
+        )
     except OptimalStepError:
         raise
     except Exception as error:
         if (said := in_one_line(error)) is None:
             raise
         names = [key.name for key in keys_of(kind)]
-        wrong_names = (setting.name for setting in Given(words).settings if f"'{setting.name}'" in said)
+        wrong_names = (
+            setting.name for setting in Given(words).settings if f"'{setting.name}'" in said
+        )
         near = next((did_you_mean(name, names, _ELSEWHERE) for name in wrong_names), "")
-        raise OptimalStepError(f"{said}{near}; --help shows the keys, and how values are written") from error
+        raise OptimalStepError(
+            f"{said}{near}; --help shows the keys, and how values are written"
+        ) from error
 
 
 def in_one_line(error: Exception) -> str | None:
-    """Return the first lines of an error of composing settings and of its cause; None for any other error."""
-    if isinstance(error, OverrideParseException) or not isinstance(error, HydraException | OmegaConfBaseException):
+    """Return the first lines of an error of composing settings and of its cause;
+    None for any other error.
+    """
+    if isinstance(error, OverrideParseException) or not isinstance(
+        error, HydraException | OmegaConfBaseException
+    ):
         told = refused(error, NOTHING_GIVEN)
         return None if told is None else str(told)
-    said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
+    said = [
+        str(e).strip().splitlines()[0].rstrip(".:")
+        for e in (error, error.__cause__)
+        if e is not None and str(e).strip()
+    ]
     return ": ".join(
         dict.fromkeys(
-            re.sub(r"^Ambiguous value for argument '(.*)'$", r"\1 has several values, and takes one", line) for line in said
+            re.sub(
+                r"^Ambiguous value for argument '(.*)'$",
+                r"\1 has several values, and takes one",
+                line,
+            )
+            for line in said
         )
     )
 
 
 def with_quotes(override: str) -> str:
-    """Quote the elements of a list of settings for hydra: KEY=[A=1,B=[x,y]] becomes KEY=["A=1","B=[x,y]"]."""
+    """Quote the elements of a list of settings for hydra: KEY=[A=1,B=[x,y]] becomes
+    KEY=["A=1","B=[x,y]"].
+    """
     key, _, value = override.partition("=")
     inside = value[1:-1]
     if not (value.startswith("[") and value.endswith("]") and "=" in inside):
         return override
-    elements = (element if element[:1] in ("'", '"') else quoted(element) for element in split(inside))
+    elements = (
+        element if element[:1] in ("'", '"') else quoted(element) for element in split(inside)
+    )
     return f"{key}=[{','.join(elements)}]"
 
 
@@ -176,11 +229,15 @@ def check_known(key: str, values: Iterable[Any], known: Collection[Any]) -> None
     """Refuse unknown values.
 
     Raises:
-        OptimalStepError: the message lists the unknown and the known values, quoted, as names may have commas.
+        OptimalStepError: the message lists the unknown and the known values, quoted,
+            as names may have commas.
     """
     if unknown := [value for value in values if value not in known]:
         near = did_you_mean(str(unknown[0]), map(str, known))
-        raise OptimalStepError(f"{key} has {', '.join(map(repr, unknown))}{near}; known are {', '.join(map(repr, known))}")
+        raise OptimalStepError(
+            f"{key} has {', '.join(map(repr, unknown))}{near}; "
+            f"known are {', '.join(map(repr, known))}"
+        )
 
 
 def check_at_least(key: str, value: int, least: int) -> None:

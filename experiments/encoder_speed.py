@@ -1,10 +1,12 @@
-"""How fast a pretrained encoder of the shape of BERT is read: by torch, by this project without torch, and by onnxruntime.
+"""How fast a pretrained encoder of the shape of BERT is read: by torch, by this project without
+torch, and by onnxruntime.
 
-    python experiments/encoder_speed.py ENCODER FILE.conllu [--layers 8] [--sentences 200] [--onnxruntime]
+    python experiments/encoder_speed.py ENCODER FILE.conllu [--layers 8] [--onnxruntime]
 
-One thread, words per second of CPU time, by turns, three times each; and the mean difference of the words' vectors (mean 0,
-variance 1) from torch's. onnxruntime reads a sentence at a time, from a graph that torch.onnx.export makes; its 8 bits are
-dynamic, with a scale for each output. It needs the packages onnxruntime, onnx and onnxscript.
+One thread, words per second of CPU time, by turns, three times each; and the mean difference of the
+words' vectors (mean 0, variance 1) from torch's. onnxruntime reads a sentence at a time, from a
+graph that torch.onnx.export makes; its 8 bits are dynamic, with a scale for each output. It needs
+the packages onnxruntime, onnx and onnxscript.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ Reading = Callable[[], np.ndarray]
 
 def main() -> None:
     """Print a line for each way to read."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("encoder", type=Path)
     parser.add_argument("conllu", type=Path)
     parser.add_argument("--layers", type=int, default=8)
@@ -46,12 +50,17 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     tokenizer = PretrainedTokenizer.of(str(args.encoder))
-    sentences = [sentence.column(FORM) for sentence in read_sentences(args.conllu) if len(sentence)][: args.sentences]
+    sentences = [
+        sentence.column(FORM) for sentence in read_sentences(args.conllu) if len(sentence)
+    ][: args.sentences]
     pieces = tokenizer.encode_forms(sentences)
     offsets = np.cumsum([0, *(len(forms) + 1 for forms in sentences)])
     spec = PretrainedSpec(tokenizer.sizes()[0], 1, 256, False, args.layers)
     encoder = PretrainedEncoder(tokenizer, spec)
-    readings = {"torch": _by_torch(encoder, pieces, offsets), **_without_torch(tokenizer, spec, pieces, offsets)}
+    readings = {
+        "torch": _by_torch(encoder, pieces, offsets),
+        **_without_torch(tokenizer, spec, pieces, offsets),
+    }
     with TemporaryDirectory() as place:
         if args.onnxruntime:
             readings |= _by_onnxruntime(encoder, pieces, offsets, Path(place))
@@ -70,7 +79,8 @@ def _print(readings: dict[str, Reading], n_words: int) -> None:
     for name, each in speeds.items():
         difference = np.abs(vectors[name].astype(np.float32) - expected.astype(np.float32)).mean()
         shown = ", ".join(f"{speed:,.0f}" for speed in each)
-        print(f"{name}: {statistics.median(each):,.0f} words a second ({shown}); vectors differ by {difference:.3f}")
+        median = f"{statistics.median(each):,.0f} words a second"
+        print(f"{name}: {median} ({shown}); vectors differ by {difference:.3f}")
 
 
 def _by_torch(encoder: PretrainedEncoder, pieces: np.ndarray, offsets: np.ndarray) -> Reading:
@@ -79,7 +89,10 @@ def _by_torch(encoder: PretrainedEncoder, pieces: np.ndarray, offsets: np.ndarra
     @torch.no_grad()
     def read() -> np.ndarray:
         spans = pairwise(offsets.tolist())
-        some = [encoder.compute(torch.from_numpy(pieces[:, a:b]), np.array([b - a]))[:, 0].numpy() for a, b in spans]
+        some = [
+            encoder.compute(torch.from_numpy(pieces[:, a:b]), np.array([b - a]))[:, 0].numpy()
+            for a, b in spans
+        ]
         return np.concatenate(some)
 
     return read
@@ -99,7 +112,9 @@ def _without_torch(
     return {"without torch": reading(False), "without torch, 8 bits": reading(True)}
 
 
-def _by_onnxruntime(encoder: PretrainedEncoder, pieces: np.ndarray, offsets: np.ndarray, place: Path) -> dict[str, Reading]:
+def _by_onnxruntime(
+    encoder: PretrainedEncoder, pieces: np.ndarray, offsets: np.ndarray, place: Path
+) -> dict[str, Reading]:
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -113,23 +128,38 @@ def _by_onnxruntime(encoder: PretrainedEncoder, pieces: np.ndarray, offsets: np.
         def forward(self, pieces: torch.Tensor) -> torch.Tensor:
             """Return the vectors of the last layer."""
             mask = torch.ones_like(pieces)
-            hidden: torch.Tensor = self.transformer(input_ids=pieces, attention_mask=mask).last_hidden_state
+            hidden: torch.Tensor = self.transformer(
+                input_ids=pieces, attention_mask=mask
+            ).last_hidden_state
             return hidden
 
     encoder.transformer.set_attn_implementation("eager")
     sizes = ({1: torch.export.Dim("n", min=2, max=512)},)
     example = (torch.randint(10, 100, (1, 17)),)
-    torch.onnx.export(Reader(), example, place / "single.onnx", input_names=["pieces"], dynamic_shapes=sizes, dynamo=True)
-    quantize_dynamic(place / "single.onnx", place / "8.onnx", weight_type=QuantType.QInt8, per_channel=True)
+    torch.onnx.export(
+        Reader(),
+        example,
+        place / "single.onnx",
+        input_names=["pieces"],
+        dynamic_shapes=sizes,
+        dynamo=True,
+    )
+    quantize_dynamic(
+        place / "single.onnx", place / "8.onnx", weight_type=QuantType.QInt8, per_channel=True
+    )
     tokenizer, room = encoder.pieces, encoder.transformer.config.max_position_embeddings - 2
     over = PieceWindows.over(pieces, np.diff(offsets), room, tokenizer.before, tokenizer.after)
     options: Any = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
 
     def reading(file: str) -> Reading:
-        session = onnxruntime.InferenceSession(place / file, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            place / file, options, providers=["CPUExecutionProvider"]
+        )
         return lambda: over.vectors(
-            np.concatenate([session.run(None, {"pieces": window[None]})[0][0] for window in over.pieces])
+            np.concatenate(
+                [session.run(None, {"pieces": window[None]})[0][0] for window in over.pieces]
+            )
         )
 
     return {"onnxruntime": reading("single.onnx"), "onnxruntime, 8 bits": reading("8.onnx")}

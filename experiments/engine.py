@@ -1,12 +1,14 @@
-"""The engine of all experiments that train: it takes existing rows, trains and measures missing cells, and writes the page.
+"""The engine of all experiments that train: it takes existing rows, trains and measures missing
+cells, and writes the page.
 
-A row is identified by its key, by the settings of its training that differ from the defaults, and by the commit that made it.
-Rows with other settings do not count. Users judge whether changes since a commit matter (``fresh=true`` measures again).
+A row is identified by its key, by the settings of its training that differ from the defaults, and
+by the commit that made it. Rows with other settings do not count. Users judge whether changes since
+a commit matter (``fresh=true`` measures again).
 Rows that are older than this record have the commit that published them first.
 
-Published rows are committed in the experiment's folder under experiments/; your own rows are written under runs/ as trainings
-end. A cell with a row of either kind is not measured again. ``publish`` copies your own rows over the published rows at the
-end.
+Published rows are committed in the experiment's folder under experiments/; your own rows are
+written under runs/ as trainings end. A cell with a row of either kind is not measured again.
+``publish`` copies your own rows over the published rows at the end.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ S = TypeVar("S", bound=Trainings)
 
 @dataclass(frozen=True)
 class Job(Generic[Result]):
-    """Work for a process: a function that can be pickled, and its name in the progress bar, such as ``hu column 3 seed 1``."""
+    """Work for a process: a function that can be pickled, and its name in the progress bar, such as
+    ``hu column 3 seed 1``.
+    """
 
     label: str
     work: Callable[[], Result]
@@ -87,13 +91,17 @@ class Results:
     fresh: bool
 
     def __post_init__(self) -> None:
-        self.published: dict[Key, Row] = {} if self.published_folder is None else self._read(self.published_folder)
+        self.published: dict[Key, Row] = (
+            {} if self.published_folder is None else self._read(self.published_folder)
+        )
         self.own: dict[Key, Row] = self._read(self.own_folder)
 
     def _read(self, folder: Path) -> dict[Key, Row]:
         return read_rows(folder / FILE, self.columns, self.n_keys)
 
-    def missing(self, asked: Iterable[Cell], completed: Callable[[list[Cell]], list[Cell]] = list) -> list[Cell]:
+    def missing(
+        self, asked: Iterable[Cell], completed: Callable[[list[Cell]], list[Cell]] = list
+    ) -> list[Cell]:
         """Return the cells that must be measured, and print how many.
 
         Args:
@@ -105,26 +113,42 @@ class Results:
             print(f"fresh=true: existing rows are ignored, {len(asked)} to train", flush=True)
             return _with_more(asked, completed)
         measured = [cell for cell in asked if _made(self.own, cell)]
-        published = [cell for cell in asked if not _made(self.own, cell) and _made(self.published, cell)]
-        missing = [cell for cell in asked if not (_made(self.own, cell) or _made(self.published, cell))]
-        yours = f", {len(measured)} are rows of your own (under {self.own_folder})" if measured else ""
+        published = [
+            cell for cell in asked if not _made(self.own, cell) and _made(self.published, cell)
+        ]
+        missing = [
+            cell for cell in asked if not (_made(self.own, cell) or _made(self.published, cell))
+        ]
+        yours = (
+            f", {len(measured)} are rows of your own (under {self.own_folder})" if measured else ""
+        )
         verb = "is a published row" if len(published) == 1 else "are published rows"
         hint = f"; fresh=true trains all {len(completed(asked))} again" if not missing else ""
         print(f"{_cells(len(published))} {verb}{yours}, {len(missing)} to train{hint}", flush=True)
         return _with_more(missing, completed)
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Take new rows of your own, and write them together with rows that other processes have written since."""
+        """Take new rows of your own, and write them together with rows that other processes have
+        written since.
+        """
         new = {tuple(row[name] for name in self.columns[: self.n_keys]): row for row in rows}
         with _held(self.own_folder):
             self.own = dict(sorted((self.own | self._read(self.own_folder) | new).items()))
             write_rows(self.own_folder / FILE, self.columns, self.own)
 
     def shown(self, asked: Iterable[Cell]) -> list[Row]:
-        """Return the rows of a table: published rows, replaced by your own rows with the settings of the cell or the row."""
+        """Return the rows of a table: published rows, replaced by your own rows with the settings
+        of the cell or the row.
+        """
         theirs = self.published
-        wanted = {key: row["settings"] for key, row in theirs.items()} | {cell.key: cell.settings for cell in asked}
-        mine = {key: row for key, row in self.own.items() if row["settings"] == wanted.get(key, row["settings"])}
+        wanted = {key: row["settings"] for key, row in theirs.items()} | {
+            cell.key: cell.settings for cell in asked
+        }
+        mine = {
+            key: row
+            for key, row in self.own.items()
+            if row["settings"] == wanted.get(key, row["settings"])
+        }
         return [row for _, row in sorted((theirs | mine).items())]
 
     def publish(self, asked: Iterable[Cell]) -> list[Key]:
@@ -132,7 +156,9 @@ class Results:
         assert self.published_folder is not None
         new = {cell.key: self.own[cell.key] for cell in asked if _made(self.own, cell)}
         with _held(self.own_folder):
-            self.published = dict(sorted((self.published | self._read(self.published_folder) | new).items()))
+            self.published = dict(
+                sorted((self.published | self._read(self.published_folder) | new).items())
+            )
             write_rows(self.published_folder / FILE, self.columns, self.published)
         print(f"{_cells(len(new))} published under {self.published_folder}")
         return list(new)
@@ -147,7 +173,8 @@ class Experiment(Generic[S]):
         kind: the dataclass of the settings.
         key: the columns that identify a row.
         measured: the other columns of results.csv, except ``settings`` and ``commit``.
-        cells: returns the cells that the settings ask for; raises OptimalStepError if the settings are wrong.
+        cells: returns the cells that the settings ask for;
+            raises OptimalStepError if the settings are wrong.
         measure: trains and measures the missing cells of a group, in its own process.
         page: returns Markdown of the rows.
         page_name: the file of the page; {recipe} is filled in.
@@ -155,7 +182,8 @@ class Experiment(Generic[S]):
         prepare: returns jobs that must be done before the missing cells are measured.
         complete: adds cells without which the missing cells cannot be measured.
         keep: writes more than rows of the results of a group, in the process that writes the rows.
-        own_page: returns Markdown of published rows and your own, if this differs from ``page`` of the shown rows.
+        own_page: returns Markdown of published rows and your own,
+            if this differs from ``page`` of the shown rows.
     """
 
     name: str
@@ -175,7 +203,11 @@ class Experiment(Generic[S]):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of results.csv."""
-        return (*self.key, *self.measured, *(name for name in ("settings", "commit") if name not in self.key))
+        return (
+            *self.key,
+            *self.measured,
+            *(name for name in ("settings", "commit") if name not in self.key),
+        )
 
     def run(self, doc: str | None) -> NoReturn:
         """Run the command line; see command.run()."""
@@ -189,7 +221,10 @@ class Experiment(Generic[S]):
         """
         folder = None if wanted.published is None else ROOT / wanted.published
         if wanted.publish and folder is None:
-            raise OptimalStepError("publish=true needs a folder to publish to, but published=null; leave out one of them")
+            raise OptimalStepError(
+                "publish=true needs a folder to publish to, but published=null; "
+                "leave out one of them"
+            )
         return Results(self.columns, len(self.key), folder, Path(wanted.results), wanted.fresh)
 
     def main(self, wanted: S) -> None:
@@ -215,20 +250,31 @@ class Experiment(Generic[S]):
         groups: dict[str, list[Cell]] = {}
         for cell in missing:
             groups.setdefault(cell.group, []).append(cell)
-        jobs = [Job(label, partial(_measured, self.measure, wanted, cells)) for label, cells in groups.items()]
+        jobs = [
+            Job(label, partial(_measured, self.measure, wanted, cells))
+            for label, cells in groups.items()
+        ]
         settings = {cell.key: cell.settings for cell in missing}
         for rows in run_jobs(jobs, wanted.workers):
-            results.add(self.row(key, settings[key], values) for key, values in rows if key in settings)
+            results.add(
+                self.row(key, settings[key], values) for key, values in rows if key in settings
+            )
             if self.keep is not None:
                 self.keep(wanted, rows)
 
     def row(self, key: Key, settings: str, values: dict[str, str]) -> Row:
         """Return a row as it is written."""
-        fields = {"settings": settings, "commit": commit()} | dict(zip(self.key, key, strict=True)) | values
+        fields = (
+            {"settings": settings, "commit": commit()}
+            | dict(zip(self.key, key, strict=True))
+            | values
+        )
         return {name: fields.get(name, "") for name in self.columns}
 
     def write(self, wanted: S, rows: list[Row], folder: Path, text: str | None = None) -> str:
-        """Write the page (of the rows, unless ``text`` is given) and the pictures; return the page."""
+        """Write the page (of the rows, unless ``text`` is given) and the pictures;
+        return the page.
+        """
         text = self.page(rows, wanted) if text is None else text
         write_page(folder / self.page_name.format(recipe=wanted.recipe), text)
         if self.draw is not None:
@@ -236,18 +282,34 @@ class Experiment(Generic[S]):
         return text
 
 
-def _measured(measure: Callable[[S, list[Cell]], Iterable[tuple[Key, dict[str, str]]]], wanted: S, cells: list[Cell]) -> Found:
+def _measured(
+    measure: Callable[[S, list[Cell]], Iterable[tuple[Key, dict[str, str]]]],
+    wanted: S,
+    cells: list[Cell],
+) -> Found:
     logging.disable(logging.WARNING)
     return list(measure(wanted, cells))
 
 
 @cache
 def commit() -> str:
-    """Return the commit of this code, with a + if files have changed since; empty if there is no repository."""
+    """Return the commit of this code, with a + if files have changed since;
+    empty if there is no repository.
+    """
     git = ["git", "-C", str(ROOT)]
     try:
-        result = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, encoding="utf-8", check=True)
-        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, encoding="utf-8", check=True)
+        result = subprocess.run(
+            [*git, "rev-parse", "--short=7", "HEAD"],
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "-uno"],
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return ""
     return result.stdout.strip() + "+" * bool(changed.stdout)
@@ -269,8 +331,11 @@ def _cells(number: int) -> str:
     return f"{number} cell{'s' * (number != 1)}"
 
 
-def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | None = None) -> None:
-    """Refuse numbers that are too small, unknown treebanks, and treebanks that lack one of the parts.
+def check(
+    wanted: Trainings, parts: Collection[str], languages: Iterable[str] | None = None
+) -> None:
+    """Refuse numbers that are too small, unknown treebanks,
+    and treebanks that lack one of the parts.
 
     Raises:
         OptimalStepError: the message names the fault.
@@ -284,8 +349,8 @@ def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | 
         for part in parts:
             if not where[part].is_file():
                 raise OptimalStepError(
-                    f"treebank {language!r} has no {part} part: {where[part]} is not there; set paths.treebanks=DIR, or leave "
-                    "it out of languages="
+                    f"treebank {language!r} has no {part} part: {where[part]} is not there; set "
+                    "paths.treebanks=DIR, or leave it out of languages="
                 )
 
 
@@ -308,7 +373,8 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
     """
     if not jobs:
         return
-    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
+    # torch and numba do not survive a fork with threads
+    context = multiprocessing.get_context("spawn")
     with (
         ProcessPoolExecutor(workers, mp_context=context, initializer=_without_bars) as pool,
         tqdm(total=len(jobs), unit="job", disable=None) as bar,
@@ -323,8 +389,11 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
                 bar.update()
                 yield ended.result()
         except BrokenProcessPool as error:
-            raise OptimalStepError("a process died; is there enough memory? Start again, with fewer workers=") from error
-        except BaseException:  # also on a signal: the pool would otherwise finish all jobs, and drop their results
+            raise OptimalStepError(
+                "a process died; is there enough memory? Start again, with fewer workers="
+            ) from error
+        except BaseException:
+            # also on a signal: the pool would otherwise finish all jobs, and drop their results
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():
                 worker.terminate()
@@ -341,5 +410,7 @@ class _NoTerminal(io.TextIOWrapper):
 
 
 def _without_bars() -> None:
-    """Hide the progress bars of trainings, which would overwrite one another and the bar of the jobs."""
+    """Hide the progress bars of trainings, which would overwrite one another and the bar of the
+    jobs.
+    """
     sys.stderr = _NoTerminal(sys.stderr)

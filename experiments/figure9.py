@@ -1,17 +1,21 @@
-"""Figure 9 of Nederhof (2019): mean time per step against k + m, for every oracle, on a logarithmic axis.
+"""Figure 9 of Nederhof (2019): mean time per step against k + m, for every oracle,
+on a logarithmic axis.
 
     python experiments/figure9.py paths.treebanks=ud-v2.2
     python experiments/figure9.py "+models={el: RUN_FOLDER/model}" paths.treebanks=ud-v2.2
 
-It measures the time for the scores of all three steps of a configuration, inside batch calls, on projectivized and on original
-trees. The paper measured on the steps of its own classifier. So does the second command: a model explores the training part of
-its treebank, following its own predictions as in the second pass of training. The first command needs no model: its
-computations take an optimal step with probability ``optimal_probability``, else any step. Both measure as
-``scripts/benchmark.py oracles`` does, at more sizes. Times are CPU time; still, little else should run on the machine.
+It measures the time for the scores of all three steps of a configuration, inside batch calls, on
+projectivized and on original trees. The paper measured on the steps of its own classifier. So does
+the second command: a model explores the training part of its treebank, following its own
+predictions as in the second pass of training. The first command needs no model: its computations
+take an optimal step with probability ``optimal_probability``, else any step. Both measure as
+``scripts/benchmark.py oracles`` does, at more sizes. Times are CPU time; still, little else should
+run on the machine.
 
-Like nederhof_cubic here, the paper's cubic algorithm removes non-critical nodes on projectivized trees; "from nothing" is not
-in the paper. Writes results.csv, whole.csv (for whole computations: microseconds, in how many configurations scores were
-compared with the cubic oracle, and in how many they differ), figure9.svg and table.md; with models, explorations.csv and so on.
+Like nederhof_cubic here, the paper's cubic algorithm removes non-critical nodes on projectivized
+trees; "from nothing" is not in the paper. Writes results.csv, whole.csv (for whole computations:
+microseconds, in how many configurations scores were compared with the cubic oracle, and in how many
+they differ), figure9.svg and table.md; with models, explorations.csv and so on.
 """
 
 from __future__ import annotations
@@ -21,7 +25,19 @@ from pathlib import Path
 
 from experiments import treebanks
 from experiments.command import MODELS, Pictures
-from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, RED, FigureExperiment, Measured, Tables, panels, save
+from experiments.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    FigureExperiment,
+    Measured,
+    Tables,
+    panels,
+    save,
+)
 from experiments.tables import Row, chosen, markdown, numbers
 from oracles.errors import OptimalStepError
 from scripts.benchmarks import oracles as benchmark
@@ -41,7 +57,8 @@ LINES = {
     "nederhof_linear": ("linear", BLUE, "P"),
 }
 
-# The ratio in the paper (Section 8.2): its cubic algorithm against its linear one, on projectivized trees.
+# The ratio in the paper (Section 8.2): its cubic algorithm against its linear one,
+# on projectivized trees.
 PAPER_SIZE, PAPER_RATIO = 80, 65
 
 
@@ -66,22 +83,46 @@ class Figure9(Pictures):
 def measure(settings: Figure9) -> Measured:
     """Measure along explorations if models are given, else along random computations."""
     folder = settings.paths.treebanks
-    chosen = [treebanks.read_train_or_rest(name, folder) for name in list(settings.models) or settings.treebanks]
+    chosen = [
+        treebanks.read_train_or_rest(name, folder)
+        for name in list(settings.models) or settings.treebanks
+    ]
     result = benchmark.run(
-        [treebanks.files(treebank.name, folder)[part] for treebank in chosen for part in treebank.parts],
+        [
+            treebanks.files(treebank.name, folder)[part]
+            for treebank in chosen
+            for part in treebank.parts
+        ],
         strategy=settings.strategy,
         optimal_probability=settings.optimal_probability,
         sizes=settings.sizes,
         repeats=settings.repeats,
         seed=settings.seed,
-        models=[Path(settings.models[treebank.name]) for treebank in chosen for _ in treebank.parts] if settings.models else [],
+        models=(
+            [Path(settings.models[treebank.name]) for treebank in chosen for _ in treebank.parts]
+            if settings.models
+            else []
+        ),
     )
     if unknown := {name for kind in KINDS for name in result[kind]} - set(LINES):
-        raise OptimalStepError(f"this figure has no line for the oracles {', '.join(sorted(unknown))}; add them to LINES")
-    entries = [(kind, name, result[kind][name]) for kind in KINDS for name in LINES if name in result[kind]]
-    lines = [(kind, name, *timed) for kind, name, entry in entries for timed in entry["by_size"].items()]
+        raise OptimalStepError(
+            f"this figure has no line for the oracles {', '.join(sorted(unknown))}; "
+            "add them to LINES"
+        )
+    entries = [
+        (kind, name, result[kind][name]) for kind in KINDS for name in LINES if name in result[kind]
+    ]
+    lines = [
+        (kind, name, *timed) for kind, name, entry in entries for timed in entry["by_size"].items()
+    ]
     whole = [
-        (kind, name, result["sentences"], entry["mean"], *(entry["against_cubic"][of] for of in WHOLE_COLUMNS[-2:]))
+        (
+            kind,
+            name,
+            result["sentences"],
+            entry["mean"],
+            *(entry["against_cubic"][of] for of in WHOLE_COLUMNS[-2:]),
+        )
         for kind, name, entry in entries
     ]
     follows = f"an optimal step with probability {settings.optimal_probability}"
@@ -111,22 +152,42 @@ def draw(tables: Tables, settings: Figure9, folder: Path) -> None:
 
 
 def page(tables: Tables, settings: Figure9) -> str:
-    """Return the page: microseconds by size, the ratio in the paper, and whether the oracles agree."""
+    """Return the page: microseconds by size, the ratio in the paper,
+    and whether the oracles agree.
+    """
     rows, whole = tables["results"], tables["whole"]
-    text = [f"Microseconds per step; see experiments/figure9.py. {int(whole[0]['sentences']):,} sentences.\n"]
+    text = [
+        f"Microseconds per step; see experiments/figure9.py. {int(whole[0]['sentences']):,} "
+        "sentences.\n"
+    ]
     for kind in KINDS:
         sizes = sorted({row["k_plus_m"] for row in chosen(rows, trees=kind)}, key=int)
-        entries = ((label, chosen([*rows, *whole], trees=kind, oracle=name)) for name, (label, *_) in LINES.items())
-        lines = [[label, *(f"{time:.2f}" for time in numbers(rows, "microseconds"))] for label, rows in entries if rows]
+        entries = (
+            (label, chosen([*rows, *whole], trees=kind, oracle=name))
+            for name, (label, *_) in LINES.items()
+        )
+        lines = [
+            [label, *(f"{time:.2f}" for time in numbers(rows, "microseconds"))]
+            for label, rows in entries
+            if rows
+        ]
         text.append(markdown([f"{kind} trees, k+m =", *sizes, "whole computations"], lines))
-    text.append(f"Whole computations: of up to {SENTENCES} sentences; from nothing, of {SENTENCES_FROM_NOTHING}.\n")
-    at_size = {row["oracle"]: float(row["microseconds"]) for row in chosen(rows, trees=KINDS[0], k_plus_m=PAPER_SIZE)}
+    text.append(
+        f"Whole computations: of up to {SENTENCES} sentences; from nothing, "
+        f"of {SENTENCES_FROM_NOTHING}.\n"
+    )
+    at_size = {
+        row["oracle"]: float(row["microseconds"])
+        for row in chosen(rows, trees=KINDS[0], k_plus_m=PAPER_SIZE)
+    }
     if at_size:
-        nothing, critical = (at_size[name] / at_size["nederhof_linear"] for name in (FROM_NOTHING, "nederhof_cubic"))
+        nothing, critical = (
+            at_size[name] / at_size["nederhof_linear"] for name in (FROM_NOTHING, "nederhof_cubic")
+        )
         text.append(
-            f"Cubic against linear, projectivized trees, k+m = {PAPER_SIZE}: {critical:.1f} times as long with non-critical "
-            f"nodes removed, as in the paper, which has {PAPER_RATIO} times; {nothing:.0f} times from nothing, which is not in "
-            "the paper.\n"
+            f"Cubic against linear, projectivized trees, k+m = {PAPER_SIZE}: {critical:.1f} times "
+            f"as long with non-critical nodes removed, as in the paper, which has {PAPER_RATIO} "
+            f"times; {nothing:.0f} times from nothing, which is not in the paper.\n"
         )
     return "\n".join([*text, *_agreement(whole)])
 
@@ -137,9 +198,13 @@ def _agreement(whole: list[Row]) -> list[str]:
         return []
     most, differing = f"{max(compared):,.0f}", sum(numbers(whole, "differing"))
     if differing:
-        return [f"The oracles differ in {differing:.0f} of up to {most} configurations of the whole computations.\n"]
+        return [
+            f"The oracles differ in {differing:.0f} of up to {most} configurations of the whole "
+            "computations.\n"
+        ]
     return [
-        f"All oracles give equal scores in the configurations of the whole computations, up to {most} of each kind of trees.\n"
+        "All oracles give equal scores in the configurations of the whole computations, up to "
+        f"{most} of each kind of trees.\n"
     ]
 
 

@@ -1,4 +1,6 @@
-"""Shared by experiments that measure and draw: numbers as CSV with their provenance, and the look of plots."""
+"""Shared by experiments that measure and draw: numbers as CSV with their provenance,
+and the look of plots.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ import numpy as np
 try:
     import matplotlib
 except ModuleNotFoundError as error:
-    raise SystemExit(f"error: this needs {error.name}; run pip install '.[experiments]' in a checkout of the source") from error
+    raise SystemExit(
+        f"error: this needs {error.name}; "
+        "run pip install '.[experiments]' in a checkout of the source"
+    ) from error
 
 matplotlib.use("Agg")  # writes files, needs no screen
 
@@ -102,22 +107,30 @@ class FigureExperiment(Generic[P]):
     def main(self, settings: P) -> None:
         """Measure, and write the results."""
         measured = self.measure(settings)
-        head = provenance(f"python experiments/{self.name}.py", measured.trees, measured.more, self.timed)
+        head = provenance(
+            f"python experiments/{self.name}.py", measured.trees, measured.more, self.timed
+        )
         for name, columns in self.columns.items():
-            write_csv(self.file(settings, settings.folder, name), head, columns, measured.lines[name])
+            write_csv(
+                self.file(settings, settings.folder, name), head, columns, measured.lines[name]
+            )
         self.write(self.read(settings, settings.folder), settings, settings.folder)
 
     def file(self, settings: P, folder: Path, name: str) -> Path:
         """Return the path of a CSV file in a folder."""
         stem = settings.stem
-        return folder / f"{name if not stem else stem if name == 'results' else f'{stem}_{name}'}.csv"
+        return (
+            folder / f"{name if not stem else stem if name == 'results' else f'{stem}_{name}'}.csv"
+        )
 
     def read(self, settings: P, folder: Path) -> Tables:
         """Return the rows of the CSV files in a folder."""
         files = {name: self.file(settings, folder, name) for name in self.columns}
         tables = Tables({name: read_csv(file) for name, file in files.items()})
         with next(iter(files.values())).open(encoding="utf-8") as file:
-            tables.head = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), file)]
+            tables.head = [
+                line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), file)
+            ]
         return tables
 
     def write(self, tables: Tables, settings: P, folder: Path) -> None:
@@ -130,23 +143,39 @@ class FigureExperiment(Generic[P]):
             print(text, end="")
 
 
-def provenance(command: str, trees: Iterable[str], more: Iterable[str] = (), timed: bool = False) -> list[str]:
-    """Return the lines at the head of a CSV file: the command, the trees, the machine if times are measured, the versions."""
+def provenance(
+    command: str, trees: Iterable[str], more: Iterable[str] = (), timed: bool = False
+) -> list[str]:
+    """Return the lines at the head of a CSV file: the command, the trees, the machine if times are
+    measured, the versions.
+    """
     used = versions()
     lines = [command, "trees: " + "; ".join(trees), *more]
     if timed:
         lines.append("machine: {processor}, {cores} cores, one thread".format(**machine()))
-    return [*lines, "versions: " + ", ".join(f"{name} {used[name]}" for name in ("python", "optimal-step", "numpy", "numba"))]
+    return [
+        *lines,
+        "versions: "
+        + ", ".join(
+            f"{name} {used[name]}" for name in ("python", "optimal-step", "numpy", "numba")
+        ),
+    ]
 
 
-def write_csv(path: Path, head: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write comma-separated values below comment lines that begin with #; floats have six significant digits."""
+def write_csv(
+    path: Path, head: Iterable[str], columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Write comma-separated values below comment lines that begin with #;
+    floats have six significant digits.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"# {line}\n" for line in head)
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([f"{value:.6g}" if isinstance(value, float) else value for value in row] for row in rows)
+        writer.writerows(
+            [f"{value:.6g}" if isinstance(value, float) else value for value in row] for row in rows
+        )
 
 
 def read_csv(path: Path) -> list[Row]:
@@ -155,11 +184,17 @@ def read_csv(path: Path) -> list[Row]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: bool = True) -> tuple[Figure, list[Any]]:
-    """Return a figure of plots side by side, which may share their y axis; ``width`` and ``height``: of a plot, in inches."""
+def panels(
+    count: int = 1, width: float = 5.2, height: float = 3.4, share_y: bool = True
+) -> tuple[Figure, list[Any]]:
+    """Return a figure of plots side by side, which may share their y axis; ``width`` and
+    ``height``: of a plot, in inches.
+    """
     plt.rcParams.update(_STYLE)
     size = (width * count, height)
-    figure, axes = plt.subplots(1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained"
+    )
     return figure, list(axes[0])
 
 
@@ -169,7 +204,9 @@ def plot_las(plot: Axes, rows: Iterable[Row], style: str, **look: Any) -> None:
     for row in sorted(rows, key=lambda row: int(row["size"])):
         by_size.setdefault(int(row["size"]), []).append(float(row["las"]))
     if by_size:
-        plot.plot([*by_size], [np.mean(scores) for scores in by_size.values()], style, marker="o", **look)
+        plot.plot(
+            [*by_size], [np.mean(scores) for scores in by_size.values()], style, marker="o", **look
+        )
 
 
 def label_beam_axis(plot: Axes, sizes: Sequence[float]) -> None:
@@ -181,7 +218,9 @@ def label_beam_axis(plot: Axes, sizes: Sequence[float]) -> None:
 
 def label_beam_sizes(plot: Axes) -> None:
     """Label the axes and the legend of LAS against the size of the beam."""
-    label_beam_axis(plot, np.unique(np.concatenate([line.get_xdata() for line in plot.lines])).tolist())
+    label_beam_axis(
+        plot, np.unique(np.concatenate([line.get_xdata() for line in plot.lines])).tolist()
+    )
     plot.set_ylabel("LAS on test (percent)")
     plot.legend(loc="upper left", bbox_to_anchor=(1.02, 1))  # beside the lines, which fill the plot
 

@@ -1,10 +1,11 @@
-"""LAS against speed: how accurate parsers are, from the MLP to a pretrained encoder, and how many words a second they parse.
+"""LAS against speed: how accurate parsers are, from the MLP to a pretrained encoder, and how many
+words a second they parse.
 
     python experiments/front.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
 
-Every system is a command line of ``optimal-step parse``: its output is evaluated, and the processor time of its processes is
-measured, all systems in turn. The plot also shows the parsers in the rows of experiments/results/peers, except those whose
-training was stopped.
+Every system is a command line of ``optimal-step parse``: its output is evaluated, and the processor
+time of its processes is measured, all systems in turn. The plot also shows the parsers in the rows
+of experiments/results/peers, except those whose training was stopped.
 """
 
 from __future__ import annotations
@@ -66,21 +67,29 @@ class Front(Trainings):
 
     def folder(self, training: Training) -> Path:
         """Return the run folder, which systems with the same training share."""
-        return (Path(self.runs) / f"{training.treebank}-seed{training.seed}-{training.folder}").absolute()
+        return (
+            Path(self.runs) / f"{training.treebank}-seed{training.seed}-{training.folder}"
+        ).absolute()
 
     def command(self, name: str, folder: Path) -> list[str]:
-        """Return the command of a system that parses its standard input with the model of a run folder."""
+        """Return the command of a system that parses its standard input with the model of a run
+        folder.
+        """
         return [*parse_command(folder / "model"), *self.all_systems[name].parsing]
 
 
 def cells(wanted: Front) -> list[Cell]:
-    """Return a cell for each system. The systems of a treebank and seed share a job, which measures their speed in turn."""
+    """Return a cell for each system. The systems of a treebank and seed share a job,
+    which measures their speed in turn.
+    """
     names = [*wanted.all_systems]
     check_known("systems", wanted.systems, names)
     check_at_least("rounds", wanted.rounds, 1)
     check(wanted, ("train", "dev", "test"))
     all_cells = []
-    for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or names):
+    for seed, language, name in product(
+        range(1, wanted.seeds + 1), wanted.languages, wanted.systems or names
+    ):
         system = wanted.all_systems[name]
         settings = " ".join([wanted.training(name, language, seed).described, *system.parsing])
         all_cells.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
@@ -106,12 +115,21 @@ def measure(wanted: Front, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
     for cell in group:
         name = cell.key[0]
         rows = []
-        for part, gold, content in zip(("dev", "test", "text"), (dev, test, test), parsed[name], strict=True):
+        for part, gold, content in zip(
+            ("dev", "test", "text"), (dev, test, test), parsed[name], strict=True
+        ):
             written = folders[name] / f"{name.replace(' ', '_')}.{part}.conllu"
             written.write_bytes(content)
             rows.append(evaluate_files(gold, written))
         on_dev, on_test, from_text = (f"{scores['las_universal'].f1:.4f}" for scores in rows)
-        values = on_test, f"{rows[1]['uas'].f1:.4f}", on_dev, from_text, f"{speeds[name]:.0f}", f"{seconds[folders[name]]:.1f}"
+        values = (
+            on_test,
+            f"{rows[1]['uas'].f1:.4f}",
+            on_dev,
+            from_text,
+            f"{speeds[name]:.0f}",
+            f"{seconds[folders[name]]:.1f}",
+        )
         yield cell.key, dict(zip(MEASURED, values, strict=True))
 
 
@@ -119,14 +137,17 @@ def output(command: list[str], content: bytes) -> bytes:
     """Return the output of a command for an input."""
     done = subprocess.run(command, input=content, stdout=subprocess.PIPE)
     if done.returncode:
-        raise OptimalStepError(f"{shlex.join(command)} ended with {done.returncode}; its message is above")
+        raise OptimalStepError(
+            f"{shlex.join(command)} ended with {done.returncode}; its message is above"
+        )
     return done.stdout
 
 
 def by_turns(
     commands: Mapping[str, list[str]], contents: Sequence[bytes], rounds: int
 ) -> tuple[dict[str, list[bytes]], dict[str, float]]:
-    """Return the output of each command for some files, parsed at once, and words per second of processor time of a process.
+    """Return the output of each command for some files, parsed at once, and words per second of
+    processor time of a process.
 
     Args:
         commands: of each parser, run in turn; the median of ``rounds`` is the speed.
@@ -142,7 +163,10 @@ def by_turns(
             outputs[name] = output(command, everything)
             seconds[name].append(cpu_seconds_of_children() - before)
     speeds = {name: words / median(times) for name, times in seconds.items()}
-    return {name: _split(output, [content.count(_END) for content in contents]) for name, output in outputs.items()}, speeds
+    return {
+        name: _split(output, [content.count(_END) for content in contents])
+        for name, output in outputs.items()
+    }, speeds
 
 
 def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
@@ -153,19 +177,35 @@ def _split(content: bytes, sizes: Sequence[int]) -> list[bytes]:
 
 def page(rows: list[Row], wanted: Front) -> str:
     """Return the page about the treebanks that have rows."""
-    head = ["treebank", "parser", "LAS (official) / UAS", "LAS (official) on dev", "LAS (official) from text"]
+    head = [
+        "treebank",
+        "parser",
+        "LAS (official) / UAS",
+        "LAS (official) on dev",
+        "LAS (official) from text",
+    ]
     head += ["words per CPU second", "training, CPU seconds"]
 
     def cells_of(rows: list[Row]) -> list[str]:
-        speed, seconds = (f"{np.mean(numbers(rows, name)):,.0f}" for name in ("words_per_second", "cpu_seconds"))
-        return [score(rows, "las", "uas"), score(rows, "dev_las"), score(rows, "raw_las"), speed, seconds]
+        speed, seconds = (
+            f"{np.mean(numbers(rows, name)):,.0f}" for name in ("words_per_second", "cpu_seconds")
+        )
+        return [
+            score(rows, "las", "uas"),
+            score(rows, "dev_las"),
+            score(rows, "raw_las"),
+            speed,
+            seconds,
+        ]
 
     values = {"treebank": _treebanks(rows, wanted), "system": [*wanted.all_systems]}
     return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
 
 
 def _treebanks(rows: list[Row], wanted: Front) -> list[str]:
-    return [name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)]
+    return [
+        name for name in names_of(rows, "treebank", wanted.languages) if chosen(rows, treebank=name)
+    ]
 
 
 # Label and colour of each family of systems, by the beginning of their names.
@@ -177,7 +217,11 @@ _FAMILIES = {
     "pretrained": ("with the pretrained encoder", ORANGE),
 }
 # What the end of a system's name means, and its marker.
-_SEARCHES = {"": ("greedy", "o"), ", beam 4": ("beam of 4", "^"), ", reranked": ("beam of 8 (recipe=fast: 4), reranked", "s")}
+_SEARCHES = {
+    "": ("greedy", "o"),
+    ", beam 4": ("beam of 4", "^"),
+    ", reranked": ("beam of 8 (recipe=fast: 4), reranked", "s"),
+}
 
 
 def draw(rows: list[Row], wanted: Front, folder: Path) -> None:
@@ -189,7 +233,10 @@ def draw(rows: list[Row], wanted: Front, folder: Path) -> None:
     path = ROOT / wanted.peers
     peers = read_csv(path) if path.exists() else []
     for treebank, plot in zip(treebanks, plots, strict=True):
-        ours, others = chosen(rows, treebank=treebank), chosen(peers, treebank=treebank, stopped="false")
+        ours, others = (
+            chosen(rows, treebank=treebank),
+            chosen(peers, treebank=treebank, stopped="false"),
+        )
         _draw_treebank(plot, _points(ours, "system"), _points(others, "peer"))
         plot.set_title(treebank)
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
@@ -209,11 +256,16 @@ def _points(rows: list[Row], column: str) -> dict[str, tuple[float, float]]:
     points = {}
     for name in names_of(rows, column):
         rows_of_name = chosen(rows, **{column: name})
-        points[name] = float(np.mean(numbers(rows_of_name, "words_per_second"))), float(np.mean(numbers(rows_of_name, "las")))
+        points[name] = (
+            float(np.mean(numbers(rows_of_name, "words_per_second"))),
+            float(np.mean(numbers(rows_of_name, "las"))),
+        )
     return points
 
 
-def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dict[str, tuple[float, float]]) -> None:
+def _draw_treebank(
+    plot: Axes, ours: dict[str, tuple[float, float]], others: dict[str, tuple[float, float]]
+) -> None:
     for family, (label, colour) in _FAMILIES.items():
         line = [ours.get(family + ending) for ending in _SEARCHES]
         points = [point for point in line if point is not None]
@@ -223,25 +275,38 @@ def _draw_treebank(plot: Axes, ours: dict[str, tuple[float, float]], others: dic
             if point is not None:
                 plot.plot(*point, marker, color=colour, markerfacecolor="white", markersize=6)
         if (begin := ours.get(family)) is not None:
-            _label(plot, label, begin, colour, left=family == "text, subwords" or (family == "text" and "fast" in ours))
+            _label(
+                plot,
+                label,
+                begin,
+                colour,
+                left=family == "text, subwords" or (family == "text" and "fast" in ours),
+            )
     for name, point in others.items():
         plot.plot(*point, "x", color=BLACK, markersize=6)
         _label(plot, name, point, left=True)
     plot.set_xscale("log")
     plot.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    plot.xaxis.set_minor_formatter(lambda value, _: f"{value:,.0f}" if f"{value:.0f}"[0] in "25" else "")
+    plot.xaxis.set_minor_formatter(
+        lambda value, _: f"{value:,.0f}" if f"{value:.0f}"[0] in "25" else ""
+    )
     plot.set_xlabel("words per second of CPU time")
     plot.margins(0.18, 0.1)
 
 
-def _label(plot: Axes, text: str, point: tuple[float, float], colour: str = BLACK, left: bool = False) -> None:
+def _label(
+    plot: Axes, text: str, point: tuple[float, float], colour: str = BLACK, left: bool = False
+) -> None:
     """Label a point, below the line to the slower and better system."""
     shift, where = (-7, "right") if left else (7, "left")
-    plot.annotate(text, point, (shift, -4), textcoords="offset points", color=colour, ha=where, va="top")
+    plot.annotate(
+        text, point, (shift, -4), textcoords="offset points", color=colour, ha=where, va="top"
+    )
 
 
-# LAS (official) in percent, without tags of the input: on the words of test, with UAS, on the words of dev, and from the raw
-# text of test; words of all three per second of processor time of whole processes; processor time of the training.
+# LAS (official) in percent, without tags of the input: on the words of test, with UAS, on the words
+# of dev, and from the raw text of test; words of all three per second of processor time of whole
+# processes; processor time of the training.
 MEASURED = ("las", "uas", "dev_las", "raw_las", "words_per_second", "cpu_seconds")
 KEY = ("system", "treebank", "seed")
 EXPERIMENT = Experiment("front", Front, KEY, MEASURED, cells, measure, page, draw=draw)

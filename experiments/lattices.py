@@ -1,15 +1,18 @@
-"""Word lattices: parsers that find the words of a sentence with its tree, against a gold path and a pipeline; F1 on test.
+"""Word lattices: parsers that find the words of a sentence with its tree,
+against a gold path and a pipeline; F1 on test.
 
     python experiments/lattices.py "languages=[tr]" paths.treebanks=ud-v2.2 lattices=LATTICES
 
-Systems: (a) ``gold path``: the right path is given; (b) ``lattices``: trained to choose; (c) ``gold paths alone``: trained on
-the right paths, but parses lattices; (d) ``UDPipe``: its tokenizer and tagger, followed by our parser. Treebanks without
-lattices get them from a lexicon of their training part, jackknifed for training. Unknown tokens have the most frequent tags of
-open classes, or (e) in ``lattices by suffixes`` the tags of forms with their ending.
+Systems: (a) ``gold path``: the right path is given; (b) ``lattices``: trained to choose; (c)
+``gold paths alone``: trained on the right paths, but parses lattices; (d) ``UDPipe``: its tokenizer
+and tagger, followed by our parser. Treebanks without lattices get them from a lexicon of their
+training part, jackknifed for training. Unknown tokens have the most frequent tags of open classes,
+or (e) in ``lattices by suffixes`` the tags of forms with their ending.
 
-TREEBANK.svg shows LAS against the size of the beam. Items are compared by the clock. Rows with ``clock`` false, whose items
-were compared by their steps, were measured at 1d239c4 or before; this setting was removed. De la Clergerie (2013) reports
-TedEval on closed data, a metric that cannot be compared with these numbers.
+TREEBANK.svg shows LAS against the size of the beam. Items are compared by the clock. Rows with
+``clock`` false, whose items were compared by their steps, were measured at 1d239c4 or before; this
+setting was removed. De la Clergerie (2013) reports TedEval on closed data, a metric that cannot be
+compared with these numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +25,17 @@ from pathlib import Path
 
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, check
-from experiments.figures import BLUE, GREEN, ORANGE, PINK, RED, label_beam_sizes, panels, plot_las, save
+from experiments.figures import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    label_beam_sizes,
+    panels,
+    plot_las,
+    save,
+)
 from experiments.tables import Key, Row, chosen, grid, names_of, numbers, plain_table, score
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
@@ -51,10 +64,12 @@ SUFFIXES = "lattices by suffixes"
 _COLOURS = {GOLD: BLUE, LATTICES: ORANGE, SUFFIXES: PINK, ALONE: GREEN, PIPELINE: RED}
 SYSTEMS = (*_COLOURS,)
 _CHOOSING = (LATTICES, SUFFIXES)  # trained to choose
-_METRICS = {"las": "las_universal", "uas": "uas", "words": "words", "upos": "upos"}  # by column of a row
+# by column of a row
+_METRICS = {"las": "las_universal", "uas": "uas", "words": "words", "upos": "upos"}
 PARTS = ("train", "dev", "test")
 
-# Lemmas of analysers distinguish analyses of a word with the same tags. They are read at the positions of forms.
+# Lemmas of analysers distinguish analyses of a word with the same tags.
+# They are read at the positions of forms.
 _LEMMAS = ["+features.lemma=${features.form}", "+embeddings.lemma=32"]
 
 
@@ -74,19 +89,35 @@ class LatticeExperiment(Trainings):
     def training(self, key: Key) -> Training:
         """Return the training of a cell; (a) and (c) share it."""
         system, treebank, seed, lookahead, lemmas, *_ = key
-        files = [override(f"treebank.{part}", file) for part, file in self.trees.get(treebank, {}).items()]
+        files = [
+            override(f"treebank.{part}", file)
+            for part, file in self.trees.get(treebank, {}).items()
+        ]
         settings = []
         if system != PIPELINE:
-            files += [override(f"lattice.{part}", file) for part, file in self.lattice_files(system, treebank).items()]
-            settings = [f"lattice.lookahead={lookahead}", f"lattice.choices={str(system in _CHOOSING).lower()}"]
+            files += [
+                override(f"lattice.{part}", file)
+                for part, file in self.lattice_files(system, treebank).items()
+            ]
+            settings = [
+                f"lattice.lookahead={lookahead}",
+                f"lattice.choices={str(system in _CHOOSING).lower()}",
+            ]
             settings += _LEMMAS if lemmas == "true" else []
-        return replace(Training.of(self, treebank, seed, [*settings, *self.overrides]), files=tuple(files))
+        return replace(
+            Training.of(self, treebank, seed, [*settings, *self.overrides]), files=tuple(files)
+        )
 
     def lattice_files(self, system: str, treebank: str) -> dict[str, str]:
-        """Return the files of lattices by part: given files, or files that make_lattices() makes."""
+        """Return the files of lattices by part: given files,
+        or files that make_lattices() makes.
+        """
         if treebank in self.files:
             return self.files[treebank]
-        return {part: str(Path(self.runs) / "made" / f"{treebank}{_guess(system)}-{part}.conllul.xz") for part in PARTS}
+        return {
+            part: str(Path(self.runs) / "made" / f"{treebank}{_guess(system)}-{part}.conllul.xz")
+            for part in PARTS
+        }
 
 
 def _guess(system: str) -> str:
@@ -95,21 +126,42 @@ def _guess(system: str) -> str:
 
 
 def cells(wanted: LatticeExperiment) -> list[Cell]:
-    """Return the cells asked for; a pipeline has no lookahead and no lemmas. Cells of one training share a job."""
+    """Return the cells asked for; a pipeline has no lookahead and no lemmas.
+    Cells of one training share a job.
+    """
     check_known("systems", wanted.systems, SYSTEMS)
-    if SUFFIXES in wanted.systems and (with_files := [language for language in wanted.languages if language in wanted.files]):
+    if SUFFIXES in wanted.systems and (
+        with_files := [language for language in wanted.languages if language in wanted.files]
+    ):
         raise OptimalStepError(
-            f"{', '.join(with_files)}: lattices are given, so no analysis is guessed; leave out '{SUFFIXES}'"
+            f"{', '.join(with_files)}: lattices are given, so no analysis is guessed; "
+            f"leave out '{SUFFIXES}'"
         )
-    check(wanted, PARTS, [] if all(language in wanted.trees for language in wanted.languages) else None)
+    check(
+        wanted,
+        PARTS,
+        [] if all(language in wanted.trees for language in wanted.languages) else None,
+    )
     all_cells = []
-    asked = product(wanted.languages, range(1, wanted.seeds + 1), wanted.systems or SYSTEMS, wanted.sizes)
+    asked = product(
+        wanted.languages, range(1, wanted.seeds + 1), wanted.systems or SYSTEMS, wanted.sizes
+    )
     for language, seed, system, size in asked:
         if system == SUFFIXES and language in wanted.files:
             continue
         lookaheads = wanted.lookaheads[-1:] if system == PIPELINE else wanted.lookaheads
-        for lookahead, lemmas in product(lookaheads, [False] if system == PIPELINE else wanted.lemmas):
-            key = system, language, str(seed), str(lookahead), str(lemmas).lower(), "true", str(size)
+        for lookahead, lemmas in product(
+            lookaheads, [False] if system == PIPELINE else wanted.lemmas
+        ):
+            key = (
+                system,
+                language,
+                str(seed),
+                str(lookahead),
+                str(lemmas).lower(),
+                "true",
+                str(size),
+            )
             settings = wanted.training(key).described
             all_cells.append(Cell(key, settings, f"{language} {system} seed {seed}, {settings}"))
     return all_cells
@@ -148,10 +200,17 @@ def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key,
         if system == PIPELINE:
             pipeline(training, Path(wanted.runs), model, Beam(int(size)), parsed)
         else:
-            pairs = list(joined(read_lattices(wanted.lattice_files(system, treebank)["test"]), read_trees(gold)))
+            pairs = list(
+                joined(
+                    read_lattices(wanted.lattice_files(system, treebank)["test"]), read_trees(gold)
+                )
+            )
             lattices = [lattice for lattice, _ in pairs]
             if system == GOLD:
-                lattices = [only_path(gold_path(*pair).lattice, gold_path(*pair).arcs.tolist()) for pair in pairs]
+                lattices = [
+                    only_path(gold_path(*pair).lattice, gold_path(*pair).arcs.tolist())
+                    for pair in pairs
+                ]
             texts = parsed_texts(LatticeParser(model, Beam(int(size))), model, lattices)
             write(parsed, "".join(text for text, _ in texts))
             reference = folder / "gold.conllu"
@@ -163,11 +222,19 @@ def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key,
 def only_path(lattice: Lattice, arcs: Sequence[int]) -> Lattice:
     """Return the lattice with only the arcs of a path."""
     every = lattice.arcs
-    return Lattice.of([every[number] for number in arcs], lattice.tokens, lattice.comments, lattice.where, lattice.sent_id)
+    return Lattice.of(
+        [every[number] for number in arcs],
+        lattice.tokens,
+        lattice.comments,
+        lattice.where,
+        lattice.sent_id,
+    )
 
 
 def pipeline(training: Training, runs: Path, model: FrozenModel, beam: Beam, parsed: Path) -> None:
-    """Parse the raw text of test, split by our tokenizer and tagged by UDPipe, with a model that was trained on gold tags."""
+    """Parse the raw text of test, split by our tokenizer and tagged by UDPipe, with a model that
+    was trained on gold tags.
+    """
     tagger = runs / training.treebank / "tagger.udpipe"
     if not tagger.exists():
         file = plan(training.settings()).files.train.paths[0]
@@ -185,19 +252,28 @@ def write(path: Path, text: str) -> None:
 
 
 def page(rows: list[Row], wanted: LatticeExperiment) -> str:
-    """Return Markdown: a table for each treebank, lookahead, use of lemmas and clock; every table has the pipeline."""
+    """Return Markdown: a table for each treebank, lookahead, use of lemmas and clock;
+    every table has the pipeline.
+    """
     parts = []
     pipelines = chosen(rows, system=PIPELINE)
     others = [row for row in rows if row["system"] != PIPELINE]
     columns = ("treebank", "lookahead", "lemmas", "clock")
     for values in sorted({tuple(row[name] for name in columns) for row in others or pipelines}):
         treebank, lookahead, lemmas, clock = values
-        chosen_rows = chosen(others, **dict(zip(columns, values, strict=True))) + chosen(pipelines, treebank=treebank)
-        lemma_use, compared = "read" if lemmas == "true" else "not read", "clock" if clock == "true" else "steps"
+        chosen_rows = chosen(others, **dict(zip(columns, values, strict=True))) + chosen(
+            pipelines, treebank=treebank
+        )
+        lemma_use, compared = (
+            "read" if lemmas == "true" else "not read",
+            "clock" if clock == "true" else "steps",
+        )
         systems = [system for system in SYSTEMS if chosen(chosen_rows, system=system)]
         sizes = sorted({row["size"] for row in chosen_rows}, key=int)
         head, lines = grid(chosen_rows, ("size", sizes), ("system", systems), _cell)
-        title = f"## {treebank}, {lookahead} words ahead, lemmas {lemma_use}, compared by {compared}"
+        title = (
+            f"## {treebank}, {lookahead} words ahead, lemmas {lemma_use}, compared by {compared}"
+        )
         parts.append(f"{title}\n\n{plain_table(['beam', *head[1:]], lines)}")
     return wanted.head() + "\n".join(parts)
 
@@ -208,23 +284,36 @@ def _cell(rows: list[Row]) -> str:
 
 
 def draw(rows: list[Row], wanted: LatticeExperiment, folder: Path) -> None:
-    """Plot LAS against the size of the beam, a picture for each treebank; items compared by the clock."""
+    """Plot LAS against the size of the beam, a picture for each treebank;
+    items compared by the clock.
+    """
     for treebank in names_of(rows, "treebank"):
         figure, (plot,) = panels(width=7)
         for system, colour in _COLOURS.items():
             system_rows = chosen(rows, treebank=treebank, clock="true", system=system)
-            settings = sorted({(row["lookahead"], row["lemmas"]) for row in system_rows}, reverse=True)
+            settings = sorted(
+                {(row["lookahead"], row["lemmas"]) for row in system_rows}, reverse=True
+            )
             for style, (lookahead, lemmas) in zip(("-", "--", ":", "-."), settings, strict=False):
                 lemma_note = " with lemmas" if lemmas == "true" else ""
                 label = system if system == PIPELINE else f"{system}{lemma_note}, {lookahead} ahead"
-                plot_las(plot, chosen(system_rows, lookahead=lookahead, lemmas=lemmas), style, color=colour, label=label)
+                plot_las(
+                    plot,
+                    chosen(system_rows, lookahead=lookahead, lemmas=lemmas),
+                    style,
+                    color=colour,
+                    label=label,
+                )
         label_beam_sizes(plot)
         save(figure, folder / f"{treebank}.svg")
 
 
-# F1 on test in percent, over aligned words; LAS (official). ``lemmas``: whether lemmas of arcs were read.
+# F1 on test in percent, over aligned words; LAS (official). ``lemmas``:
+# whether lemmas of arcs were read.
 KEY = ("system", "treebank", "seed", "lookahead", "lemmas", "clock", "size")
-EXPERIMENT = Experiment("lattices", LatticeExperiment, KEY, (*_METRICS,), cells, measure, page, draw=draw)
+EXPERIMENT = Experiment(
+    "lattices", LatticeExperiment, KEY, (*_METRICS,), cells, measure, page, draw=draw
+)
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)

@@ -1,9 +1,11 @@
-"""Lemmas of forms that training never saw: python experiments/lemmas.py FILE TRAINING [TRAINING ...] --models MODEL [MODEL ...]
+"""Lemmas of forms that training never saw: python experiments/lemmas.py FILE TRAINING
+[TRAINING ...] --models MODEL [MODEL ...]
 
-FILE is a treebank that the models did not learn from, with lemmas annotated as in the treebank that they learned from. Forms
-that no file of TRAINING has, in any case, are drawn by a seed, each once, with the first word that has it. Their lemmas are
-predicted in their sentences, once with the tags that the model predicts, and once with UPOS and FEATS of the treebank given.
-With ``--list`` the words with wrong lemmas are printed.
+FILE is a treebank that the models did not learn from, with lemmas annotated as in the treebank that
+they learned from. Forms that no file of TRAINING has, in any case, are drawn by a seed, each once,
+with the first word that has it. Their lemmas are predicted in their sentences, once with the tags
+that the model predicts, and once with UPOS and FEATS of the treebank given. With ``--list`` the
+words with wrong lemmas are printed.
 """
 
 from __future__ import annotations
@@ -26,10 +28,14 @@ Word = tuple[int, int]
 """The number of a sentence, and the place of a word in it."""
 
 
-def drawn_words(sentences: Sequence[Sentence], seen: Iterable[str], number: int, seed: int) -> list[Word]:
-    """Return words with forms that are not among those ``seen`` in any case: each form once, in the order of the text.
+def drawn_words(
+    sentences: Sequence[Sentence], seen: Iterable[str], number: int, seed: int
+) -> list[Word]:
+    """Return words with forms that are not among those ``seen`` in any case: each form once,
+    in the order of the text.
 
-    Words without a lemma or without a letter or digit are left out. All are returned if there are fewer than ``number``.
+    Words without a lemma or without a letter or digit are left out.
+    All are returned if there are fewer than ``number``.
     """
     seen_forms = {form.lower() for form in seen}
     words: list[Word] = []
@@ -42,29 +48,57 @@ def drawn_words(sentences: Sequence[Sentence], seen: Iterable[str], number: int,
     return [words[place] for place in sorted(chosen.tolist())]
 
 
-def lemmas_of(predictor: Predictor, sentences: Sequence[Sentence], words: Sequence[Word], given: bool) -> list[str]:
-    """Return the predicted lemmas of words in their sentences; ``given``: to fit the UPOS and FEATS of the treebank."""
+def lemmas_of(
+    predictor: Predictor, sentences: Sequence[Sentence], words: Sequence[Word], given: bool
+) -> list[str]:
+    """Return the predicted lemmas of words in their sentences; ``given``:
+    to fit the UPOS and FEATS of the treebank.
+    """
     encoded = predictor.model.vocabularies.encode(sentences)
-    tags = [{"upos": sentence.upos, "feats": sentence.feats} for sentence in sentences] if given else []
+    tags = (
+        [{"upos": sentence.upos, "feats": sentence.feats} for sentence in sentences]
+        if given
+        else []
+    )
     _, predictions = predictor.tag(encoded, [sentence.forms for sentence in sentences], tags)
     return [predictions.values["lemma"][encoded.offsets[row] + 1 + place] for row, place in words]
 
 
 def main() -> None:
     """Print a line for each model: how many of the words have the right lemma."""
-    parser = argparse.ArgumentParser(prog="lemmas.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="lemmas.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("file", type=Path, help="a treebank in CoNLL-U")
-    parser.add_argument("training", type=Path, nargs="+", help="the files that the models learned from")
-    parser.add_argument("--models", type=Path, nargs="+", required=True, metavar="MODEL", help="models, by folder or name")
+    parser.add_argument(
+        "training", type=Path, nargs="+", help="the files that the models learned from"
+    )
+    parser.add_argument(
+        "--models",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="MODEL",
+        help="models, by folder or name",
+    )
     parser.add_argument("--number", type=int, default=200, help="of words (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="of the draw (default: 1)")
     parser.add_argument("--list", action="store_true", help="print the words with wrong lemmas")
     asked = parser.parse_args()
     try:
         sentences = read_treebank(asked.file).sentences
-        seen = (form for file in asked.training for sentence in read_treebank(file).sentences for form in sentence.forms)
+        seen = (
+            form
+            for file in asked.training
+            for sentence in read_treebank(file).sentences
+            for form in sentence.forms
+        )
         words = drawn_words(sentences, seen, asked.number, asked.seed)
-        print(f"| {len(words)} words | right, tags predicted | right, tags given |", "|---|---|---|", sep="\n")
+        print(
+            f"| {len(words)} words | right, tags predicted | right, tags given |",
+            "|---|---|---|",
+            sep="\n",
+        )
         for folder in asked.models:
             options = ParseOptions(tags=TagUse.OVERWRITE)
             predictor = Predictor(load_model(find_named(folder), options), options)
@@ -72,9 +106,14 @@ def main() -> None:
             gold = [sentences[row].lemmas[place] for row, place in words]
             right = [sum(map(str.__eq__, lemmas, gold)) for lemmas in both]
             print(f"| {folder} | {right[0]} | {right[1]} |", flush=True)
-            for (row, place), expected, *lemmas in zip(words, gold, *both, strict=True) if asked.list else ():
+            for (row, place), expected, *lemmas in (
+                zip(words, gold, *both, strict=True) if asked.list else ()
+            ):
                 if lemmas != [expected] * 2:
-                    print(f"  {sentences[row].forms[place]} {sentences[row].upos[place]} {expected}: {', '.join(lemmas)}")
+                    print(
+                        f"  {sentences[row].forms[place]} {sentences[row].upos[place]} {expected}: "
+                        f"{', '.join(lemmas)}"
+                    )
     except OptimalStepError as error:
         sys.exit(f"error: {error}")
 

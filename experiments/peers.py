@@ -1,14 +1,17 @@
-"""Other parsers, trained on the same files with their defaults and without pretrained input: accuracy, time, size.
+"""Other parsers, trained on the same files with their defaults and without pretrained input:
+accuracy, time, size.
 
     python experiments/peers.py "peers=[spaCy]" "languages=[hu]" paths.treebanks=ud-v2.2
 
-A peer runs as a command line in its own Python, with one thread: it is trained on the training part with the dev part, and
-reads the words of the test part without tags and, if it can, the raw text. configs/experiments/peers.yaml has the commands, and
-experiments/peers.md says how the Pythons are made.
+A peer runs as a command line in its own Python, with one thread: it is trained on the training part
+with the dev part, and reads the words of the test part without tags and, if it can, the raw text.
+configs/experiments/peers.yaml has the commands, and experiments/peers.md says how the Pythons are
+made.
 
-Trained models stay in the run folders. A finished command is not repeated; a command that was interrupted with the experiment
-is started again, and its earlier CPU time is not counted (fresh=true removes the folder). A training that reaches its time
-limit, or whose process gets SIGTERM, counts as stopped: its best model so far is measured.
+Trained models stay in the run folders. A finished command is not repeated; a command that was
+interrupted with the experiment is started again, and its earlier CPU time is not counted
+(fresh=true removes the folder). A training that reaches its time limit, or whose process gets
+SIGTERM, counts as stopped: its best model so far is measured.
 """
 
 from __future__ import annotations
@@ -59,10 +62,12 @@ class Peer:
     Attributes:
         python: the Python that it is installed in.
         package: its name on PyPI.
-        names: what it calls languages, {language} in its commands, where the treebanks have another name.
+        names: what it calls languages, {language} in its commands,
+            where the treebanks have another name.
         config: the content of config.yaml in the run folder; empty: no such file.
         minutes: CPU time after which each command of a training is stopped.
-        train: the arguments of its Python, command by command, in the run folder, which has train.conllu and dev.conllu.
+        train: the arguments of its Python, command by command, in the run folder, which has
+            train.conllu and dev.conllu.
         parse: commands that parse {input} to {output}; {scripts} is scripts/benchmarks.
         reads_text: whether {input} may be text.
         model: the files and folders in the run folder that parsing needs.
@@ -94,7 +99,9 @@ def cells(wanted: Peers) -> list[Cell]:
     check_known("peers", wanted.peers, wanted.all_peers)
     check(wanted, ("train", "dev", "test"))
     if wanted.seeds != 1:
-        raise OptimalStepError(f"seeds={wanted.seeds}: peers are trained once, with their default seeds; give seeds=1")
+        raise OptimalStepError(
+            f"seeds={wanted.seeds}: peers are trained once, with their default seeds; give seeds=1"
+        )
     return [
         Cell((name, language, "1"), " && ".join(wanted.all_peers[name].train), f"{language} {name}")
         for language, name in product(wanted.languages, wanted.peers or wanted.all_peers)
@@ -106,22 +113,35 @@ def measure(wanted: Peers, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
     for cell in group:
         name, language, _ = cell.key
         peer, files = wanted.all_peers[name], paths(language, wanted.paths.treebanks)
-        run = PeerRun(peer, Path(wanted.runs).absolute() / language / name, peer.names.get(language, language))
+        run = PeerRun(
+            peer, Path(wanted.runs).absolute() / language / name, peer.names.get(language, language)
+        )
         if wanted.fresh and run.folder.exists():
             shutil.rmtree(run.folder)
         run.folder.mkdir(parents=True, exist_ok=True)
         for part in ("train", "dev"):
             (run.folder / f"{part}.conllu").write_bytes(files[part].read_bytes())
         trained = run.train()
-        values = {"version": run.version(), "cpu_minutes": f"{sum(command['cpu_seconds'] for command in trained) / 60:.2f}"}
+        values = {
+            "version": run.version(),
+            "cpu_minutes": f"{sum(command['cpu_seconds'] for command in trained) / 60:.2f}",
+        }
         values["stopped"] = str(any(command["stopped"] for command in trained)).lower()
         values["megabytes"] = f"{sum(map(size, map(run.folder.joinpath, peer.model))) / 1e6:.2f}"
         on_words, _ = run.parse("test.conllu", words_alone(files["test"]))
         scores = evaluate_files(files["test"], on_words)
-        values |= {column: f"{scores[metric].f1:.4f}" for column, metric in _METRICS.items() if column not in peer.lacks}
+        values |= {
+            column: f"{scores[metric].f1:.4f}"
+            for column, metric in _METRICS.items()
+            if column not in peer.lacks
+        }
         if peer.reads_text:
-            scores = evaluate_files(files["test"], run.parse("test.txt", raw_text(files["test"]))[0])
-            values |= {column: f"{scores[metric].f1:.4f}" for column, metric in _RAW_METRICS.items()}
+            scores = evaluate_files(
+                files["test"], run.parse("test.txt", raw_text(files["test"]))[0]
+            )
+            values |= {
+                column: f"{scores[metric].f1:.4f}" for column, metric in _RAW_METRICS.items()
+            }
         everything = "".join(words_alone(file) for file in files.values())
         _, seconds = run.parse("all.conllu", everything)
         words = len(re.findall(r"^\d+\t", everything, re.MULTILINE))
@@ -132,7 +152,9 @@ _NO_COLUMNS = "\t_" * 8 + "\n"
 
 
 def words_alone(path: Path) -> str:
-    """Return the words and multiword tokens of a CoNLL-U file, without comments and without columns to predict."""
+    """Return the words and multiword tokens of a CoNLL-U file,
+    without comments and without columns to predict.
+    """
     lines = []
     for sentence in read_sentences(path):
         for columns, words in sentence.surface_tokens():
@@ -165,17 +187,32 @@ class PeerRun:
 
     def arguments(self, command: str, **places: str) -> list[str]:
         """Return the arguments of a command."""
-        places_of_peer = {"language": self.language, "scripts": str(ROOT / "scripts" / "benchmarks"), **places}
-        # Links are not followed: Python finds its virtual environment by the path it is started with.
-        return [os.path.abspath(self.peer.python), *(word.format(**places_of_peer) for word in shlex.split(command))]
+        places_of_peer = {
+            "language": self.language,
+            "scripts": str(ROOT / "scripts" / "benchmarks"),
+            **places,
+        }
+        # Links are not followed: Python finds its virtual environment by the path it is started
+        # with.
+        return [
+            os.path.abspath(self.peer.python),
+            *(word.format(**places_of_peer) for word in shlex.split(command)),
+        ]
 
     def train(self) -> list[dict[str, Any]]:
-        """Run the commands of the training that are not done, and return all of them with their CPU seconds."""
+        """Run the commands of the training that are not done,
+        and return all of them with their CPU seconds.
+        """
         log, config = self.folder / "trained.json", self.folder / "config.yaml"
-        done: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
-        text = json.dumps(dict(self.peer.config), indent=2) if self.peer.config else ""  # JSON is YAML
+        done: list[dict[str, Any]] = (
+            json.loads(log.read_text(encoding="utf-8")) if log.exists() else []
+        )
+        # JSON is YAML
+        text = json.dumps(dict(self.peer.config), indent=2) if self.peer.config else ""
         before = config.read_text(encoding="utf-8") if config.exists() else ""
-        if before != text or [command["command"] for command in done] != [*self.peer.train[: len(done)]]:
+        if before != text or [command["command"] for command in done] != [
+            *self.peer.train[: len(done)]
+        ]:
             done = []  # trainings with other commands or another configuration do not count
         if text:
             config.write_text(text, encoding="utf-8", newline="\n")
@@ -186,22 +223,34 @@ class PeerRun:
         return done
 
     def parse(self, name: str, content: str) -> tuple[Path, float]:
-        """Parse some content, and return the file of trees and the CPU seconds of the whole processes."""
+        """Parse some content, and return the file of trees and the CPU seconds of the whole
+        processes.
+        """
         (self.folder / name).write_text(content, encoding="utf-8", newline="\n")
         output = f"{name}.parsed.conllu"
-        seconds = sum(self._run(self.arguments(command, input=name, output=output))[0] for command in self.peer.parse)
+        seconds = sum(
+            self._run(self.arguments(command, input=name, output=output))[0]
+            for command in self.peer.parse
+        )
         return self.folder / output, seconds
 
     def version(self) -> str:
         """Return the installed version."""
         code = f"from importlib.metadata import version; print(version('{self.peer.package}'))"
-        return subprocess.run([*self.arguments("-c"), code], check=True, capture_output=True, encoding="utf-8").stdout.strip()
+        return subprocess.run(
+            [*self.arguments("-c"), code], check=True, capture_output=True, encoding="utf-8"
+        ).stdout.strip()
 
     def _run(self, arguments: list[str], limit: int | None = None) -> tuple[float, bool]:
-        """Run a process that logs to log.txt in the run folder; return its CPU seconds, and whether it was stopped."""
+        """Run a process that logs to log.txt in the run folder; return its CPU seconds,
+        and whether it was stopped.
+        """
         begun = cpu_seconds_of_children()
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # may point to our modules
-        environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        # may point to our modules
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment |= dict.fromkeys(
+            ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+        )
         with (self.folder / "log.txt").open("a", encoding="utf-8", newline="\n") as log:
             code = subprocess.run(
                 arguments,
@@ -213,7 +262,9 @@ class PeerRun:
             ).returncode
         stopped = limit is not None and code in _STOPPED
         if code and not stopped:
-            raise OptimalStepError(f"{shlex.join(arguments)} ended with {code}; {self.folder / 'log.txt'} says why")
+            raise OptimalStepError(
+                f"{shlex.join(arguments)} ended with {code}; {self.folder / 'log.txt'} says why"
+            )
         return cpu_seconds_of_children() - begun, stopped
 
 
@@ -224,11 +275,23 @@ def _limit(seconds: int) -> None:
 
 def page(rows: list[Row], wanted: Peers) -> str:
     """Return Markdown: a table for each treebank that is asked for or has rows."""
-    head = ["", "version", "LAS (official)", "UAS", "UPOS", "FEATS", "LAS (official) from text", "sentences", "words"]
+    head = [
+        "",
+        "version",
+        "LAS (official)",
+        "UAS",
+        "UPOS",
+        "FEATS",
+        "LAS (official) from text",
+        "sentences",
+        "words",
+    ]
     head += ["training, CPU minutes", "words/s", "MB"]
     parts = []
     for language in names_of(rows, "treebank", wanted.languages):
-        lines = [[name, *_cells(chosen(rows, peer=name, treebank=language))] for name in wanted.all_peers]
+        lines = [
+            [name, *_cells(chosen(rows, peer=name, treebank=language))] for name in wanted.all_peers
+        ]
         parts.append(f"## {language}\n\n{plain_table(head, lines)}")
     return wanted.head() + "\n".join(parts)
 
@@ -246,9 +309,18 @@ def _cells(rows: list[Row]) -> Iterator[str]:
     yield f"{float(row['megabytes']):.1f}"
 
 
-# F1 on test in percent, LAS (official), on gold words and from raw text. ``cpu_minutes``: of the training. ``stopped``: whether
-# it was stopped. ``words_per_second``: of CPU time, whole processes, all parts.
-MEASURED = ("version", *_METRICS, *_RAW_METRICS, "cpu_minutes", "stopped", "words_per_second", "megabytes")
+# F1 on test in percent, LAS (official), on gold words and from raw text. ``cpu_minutes``: of the
+# training. ``stopped``: whether it was stopped. ``words_per_second``: of CPU time, whole processes,
+# all parts.
+MEASURED = (
+    "version",
+    *_METRICS,
+    *_RAW_METRICS,
+    "cpu_minutes",
+    "stopped",
+    "words_per_second",
+    "megabytes",
+)
 KEY = ("peer", "treebank", "seed")
 EXPERIMENT = Experiment("peers", Peers, KEY, MEASURED, cells, measure, page)
 

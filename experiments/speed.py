@@ -1,33 +1,39 @@
-"""The tables of speed and of transition systems in docs/, and words per second against the size of the beam.
+"""The tables of speed and of transition systems in docs/,
+and words per second against the size of the beam.
 
     python experiments/speed.py
     python experiments/speed.py what=systems
     python experiments/speed.py what=beams
 
-They are made from rows in experiments/results/speed, which ``scripts/benchmark.py parsing`` measures on a machine where nothing
-else runs; tests compare the pages with the rows. Each line of the first table is a label in parsing.csv (comparison.py
---config-name=accurate trains UDPipe):
+They are made from rows in experiments/results/speed, which ``scripts/benchmark.py parsing``
+measures on a machine where nothing else runs; tests compare the pages with the rows. Each line of
+the first table is a label in parsing.csv (comparison.py --config-name=accurate trains UDPipe):
 
-    python scripts/benchmark.py parsing RUN_FOLDER/model ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
+    python scripts/benchmark.py parsing RUN_FOLDER/model
+    ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
         --beam 5 --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe \\
         --spacy-train ud-v2.2/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu \\
         --rows experiments/results/speed/parsing.csv --label recipe=accurate
 
-and the same with recipe=paper, with "recipe=accurate model=bilstm", and the latter also with --int8. In the second table, the
-trees of a system are written in speed.yaml. LAS is the mean over seeds of comparison.py --config-name=systems. Decoding is the
-speed relative to arc_standard (above 1: faster), from systems.csv, with the models that it trained. speed.yaml has
-the labels, except arc_standard; a cell without row has a dash:
+and the same with recipe=paper, with "recipe=accurate model=bilstm", and the latter also with
+--int8. In the second table, the trees of a system are written in speed.yaml. LAS is the mean over
+seeds of comparison.py --config-name=systems. Decoding is the speed relative to arc_standard (above
+1: faster), from systems.csv, with the models that it trained. speed.yaml has the labels, except
+arc_standard; a cell without row has a dash:
 
-    python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
+    python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model
+    ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
         --over arc_standard=runs/systems/arc_standard/hu-train-seed1/model --threads 1 \\
         --rows experiments/results/speed/systems.csv --label lr_spine
 
-Each panel of the plot is a label in beams.csv (without --udpipe its points are left out). Lines show only decoding, one for
-each way to merge items; the dotted line is the greedy speed divided by the number of items. Points show CoNLL-U to CoNLL-U, the
-only speed of UDPipe that can be measured:
+Each panel of the plot is a label in beams.csv (without --udpipe its points are left out). Lines
+show only decoding, one for each way to merge items; the dotted line is the greedy speed divided by
+the number of items. Points show CoNLL-U to CoNLL-U, the only speed of UDPipe that can be measured:
 
-    python scripts/benchmark.py parsing RUN_FOLDER/model hu_szeged-ud-{dev,test}.conllu --beam 1,2,4,8,16,32 --threads 1 \\
-        --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/results/speed/beams.csv --label recipe=accurate
+    python scripts/benchmark.py parsing RUN_FOLDER/model hu_szeged-ud-{dev,test}.conllu --beam
+    1,2,4,8,16,32 --threads 1 \\
+        --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/results/speed/beams.csv
+        --label recipe=accurate
 """
 
 from __future__ import annotations
@@ -43,12 +49,29 @@ from matplotlib.axes import Axes
 
 from experiments import comparison
 from experiments.command import ROOT, check_known, run
-from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, label_beam_axis, panels, read_csv, save
+from experiments.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    label_beam_axis,
+    panels,
+    read_csv,
+    save,
+)
 from experiments.tables import Row, chosen, numbers, plain_table, read_rows
 from oracles.errors import OptimalStepError
 from parser.beam_settings import Merge
 from scripts.benchmarks.measurements import Measurement, read_measurements
-from scripts.benchmarks.ratios import OURS_AS_UDPIPE, UDPIPE, UDPIPE_BEAM, UDPIPE_WITH_BEAM, decoding_over, job_name
+from scripts.benchmarks.ratios import (
+    OURS_AS_UDPIPE,
+    UDPIPE,
+    UDPIPE_BEAM,
+    UDPIPE_WITH_BEAM,
+    decoding_over,
+    job_name,
+)
 
 FOLDER = ROOT / "experiments" / "results" / "speed"
 BASELINE = "arc_standard"
@@ -56,9 +79,10 @@ NOT_MEASURED = "\N{EN DASH}"
 
 _AS_HELP_SAYS = "measure as python experiments/speed.py --help says"
 _BEAM = re.compile(r"decoding, beam (\d+), merge (\w+)")  # names of beam_job_name()
-_LINES = {Merge.NONE: ("none merged", BLUE), Merge.CONFIGURATION: ("equal configurations merged", ORANGE)} | {
-    Merge.SIGNATURE: ("merged by signature", GREEN)
-}
+_LINES = {
+    Merge.NONE: ("none merged", BLUE),
+    Merge.CONFIGURATION: ("equal configurations merged", ORANGE),
+} | {Merge.SIGNATURE: ("merged by signature", GREEN)}
 _POINTS = {
     "CoNLL-U to CoNLL-U": ("o", {1: job_name("end to end", 1), UDPIPE_BEAM: OURS_AS_UDPIPE}),
     "UDPipe 1": ("x", {1: UDPIPE, UDPIPE_BEAM: UDPIPE_WITH_BEAM}),
@@ -97,22 +121,46 @@ def parsing(measured: Sequence[Measurement], settings: Speed) -> list[list[str]]
             continue
         lines.append([f"`{label}`"])
         for column in settings.columns.values():
-            if missing := [quantity for quantity in column.quantities if (label, quantity) not in values]:
+            if missing := [
+                quantity for quantity in column.quantities if (label, quantity) not in values
+            ]:
                 raise OptimalStepError(f"{label}: {missing[0]!r} was not measured; {_AS_HELP_SAYS}")
-            lines[-1].append(column.form.format(*(values[label, quantity] for quantity in column.quantities)))
+            lines[-1].append(
+                column.form.format(*(values[label, quantity] for quantity in column.quantities))
+            )
     return lines
 
 
-def systems(rows: Sequence[Row], measured: Sequence[Measurement], costs: Sequence[Row], settings: Speed) -> list[list[str]]:
-    """Return the cells of the table of systems, the head first; LAS by treebank, those with a training part first."""
-    treebanks = list(dict.fromkeys(row["treebank"] for row in sorted(rows, key=lambda row: row["trained_on"] != "train")))
-    ratios = {row.label: f"{float(row.value):.2f}" for row in measured if row.quantity == decoding_over(BASELINE)}
+def systems(
+    rows: Sequence[Row], measured: Sequence[Measurement], costs: Sequence[Row], settings: Speed
+) -> list[list[str]]:
+    """Return the cells of the table of systems, the head first; LAS by treebank,
+    those with a training part first.
+    """
+    treebanks = list(
+        dict.fromkeys(
+            row["treebank"] for row in sorted(rows, key=lambda row: row["trained_on"] != "train")
+        )
+    )
+    ratios = {
+        row.label: f"{float(row.value):.2f}"
+        for row in measured
+        if row.quantity == decoding_over(BASELINE)
+    }
     microseconds = {row["oracle"]: f"{float(row['mean']):.1f}" for row in costs}
-    lines = [["`system=`", "trees", "decoding", "oracle, µs", *(f"LAS, {name}" for name in treebanks)]]
+    lines = [
+        ["`system=`", "trees", "decoding", "oracle, µs", *(f"LAS, {name}" for name in treebanks)]
+    ]
     for label, (system, variant, trees, oracle) in settings.systems.items():
-        las_of_treebanks = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
+        las_of_treebanks = (
+            numbers(chosen(rows, variant=variant, treebank=treebank), "las")
+            for treebank in treebanks
+        )
         las = [f"{fmean(values):.2f}" if values else NOT_MEASURED for values in las_of_treebanks]
-        speeds = (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED), microseconds.get(oracle, NOT_MEASURED)
+        speeds = (
+            (ratios | {BASELINE: "1"}).get(label, NOT_MEASURED),
+            microseconds.get(oracle, NOT_MEASURED),
+        )
         lines.append([f"`{system}`", trees, *speeds, *las])
     return lines
 
@@ -124,15 +172,23 @@ def speeds(measured: Sequence[Measurement], label: str) -> dict[str, float]:
         OptimalStepError: there is no greedy decoding, with which all jobs are compared.
     """
     end, rows = ", CPU time", [row for row in measured if row.label == label]
-    speeds_by_job = {row.quantity.removesuffix(end): float(row.value) for row in rows if row.quantity.endswith(end)}
+    speeds_by_job = {
+        row.quantity.removesuffix(end): float(row.value)
+        for row in rows
+        if row.quantity.endswith(end)
+    }
     if job_name("decoding", 1) not in speeds_by_job:
-        raise OptimalStepError(f"{label}: {job_name('decoding', 1)!r} was not measured; {_AS_HELP_SAYS}")
+        raise OptimalStepError(
+            f"{label}: {job_name('decoding', 1)!r} was not measured; {_AS_HELP_SAYS}"
+        )
     return speeds_by_job
 
 
 def line_of(speeds_by_job: dict[str, float], merge: Merge) -> dict[int, float]:
     """Return words per second by size of the beam; empty if items were not merged in this way."""
-    beams = [(match, speed) for job, speed in speeds_by_job.items() if (match := _BEAM.fullmatch(job))]
+    beams = [
+        (match, speed) for job, speed in speeds_by_job.items() if (match := _BEAM.fullmatch(job))
+    ]
     return dict(sorted((int(match[1]), speed) for match, speed in beams if match[2] == merge))
 
 
@@ -150,7 +206,11 @@ def draw(measured: Sequence[Measurement], path: Path) -> None:
         _draw_model(plot, speeds(measured, label))
         plot.set_title(label)
     plots[0].set_ylabel("words per second of CPU time")
-    shown = {text: handle for plot in plots for handle, text in zip(*plot.get_legend_handles_labels(), strict=True)}
+    shown = {
+        text: handle
+        for plot in plots
+        for handle, text in zip(*plot.get_legend_handles_labels(), strict=True)
+    }
     plots[-1].legend(shown.values(), shown.keys(), loc="upper left", bbox_to_anchor=(1.02, 1))
     save(figure, path)
 
@@ -160,13 +220,21 @@ def _draw_model(plot: Axes, speeds_by_job: dict[str, float]) -> None:
     greedy = speeds_by_job[job_name("decoding", 1)]
     lines = {merge: line for merge in _LINES if (line := line_of(speeds_by_job, merge))}
     sizes = sorted({1, *(size for line in lines.values() for size in line)})
-    plot.plot(sizes, [greedy / size for size in sizes], ":", color=GREY, label="greedy, divided by the items")
+    plot.plot(
+        sizes,
+        [greedy / size for size in sizes],
+        ":",
+        color=GREY,
+        label="greedy, divided by the items",
+    )
     for merge, line in lines.items():
         name, colour = _LINES[merge]
         plot.plot([*line], [*line.values()], marker="o", color=colour, label=f"decoding, {name}")
     look: dict[str, Any] = {"color": BLACK, "markersize": 5, "fillstyle": "none"}
     for name, (marker, jobs) in _POINTS.items():
-        if points := {size: speeds_by_job[job] for size, job in jobs.items() if job in speeds_by_job}:
+        if points := {
+            size: speeds_by_job[job] for size, job in jobs.items() if job in speeds_by_job
+        }:
             plot.plot([*points], [*points.values()], marker, label=name, **look)
     plot.set_yscale("log")
     label_beam_axis(plot, sizes)
@@ -178,7 +246,11 @@ def table_of(settings: Speed) -> list[list[str]]:
     if settings.what == "parsing":
         return parsing(measured, settings)
     compared = comparison.EXPERIMENT
-    rows = read_rows(ROOT / "experiments" / "results" / "systems" / "results.csv", compared.columns, len(compared.key))
+    rows = read_rows(
+        ROOT / "experiments" / "results" / "systems" / "results.csv",
+        compared.columns,
+        len(compared.key),
+    )
     costs = read_csv(ROOT / "experiments" / "results" / "system_oracles" / "results.csv")
     return systems([*rows.values()], measured, costs, settings)
 

@@ -1,19 +1,24 @@
-"""The time of the exact oracles of transition systems other than arc-standard, and the table size of LR-spine's tabular oracle.
+"""The time of the exact oracles of transition systems other than arc-standard, and the table size
+of LR-spine's tabular oracle.
 
     python experiments/system_oracles.py paths.treebanks=ud-v2.2
 
-Random computations over the training parts take an optimal transition with probability ``optimal_probability``, else any
-transition. It measures CPU microseconds for the scores of all transitions of a configuration, in two ways. Within batches (all
-sentences, a step at a time), it takes the mean. With a call for each configuration, which includes the overhead of the call, it
-takes the mean, the 99.9th percentile, and the median by k + m (elements of the stack without the root, and tokens in the
-buffer). Trees are projectivized if an oracle takes only projective gold trees.
+Random computations over the training parts take an optimal transition with probability
+``optimal_probability``, else any transition. It measures CPU microseconds for the scores of all
+transitions of a configuration, in two ways. Within batches (all sentences, a step at a time), it
+takes the mean. With a call for each configuration, which includes the overhead of the call, it
+takes the mean, the 99.9th percentile, and the median by k + m (elements of the stack without the
+root, and tokens in the buffer). Trees are projectivized if an oracle takes only projective gold
+trees.
 
-It also makes Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment
-of i elements of the stack and j of the right stack, against i + j - 1. The computations are of the same kind, over the first
-``table_sentences`` trees of each treebank, projectivized. Little else should run on the machine.
+It also makes Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of
+LR-spine holds for a fragment of i elements of the stack and j of the right stack, against i +
+j - 1. The computations are of the same kind, over the first ``table_sentences`` trees of each
+treebank, projectivized. Little else should run on the machine.
 
-Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m, and in rows of |T[i,j]| the
-mean by i + j - 1, and the ``greatest``), table.md, and two pictures, times and table_sizes.
+Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m,
+and in rows of |T[i,j]| the mean by i + j - 1, and the ``greatest``), table.md, and two pictures,
+times and table_sizes.
 """
 
 from __future__ import annotations
@@ -29,7 +34,19 @@ import numpy as np
 import oracles
 from experiments import treebanks
 from experiments.command import Pictures
-from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, RED, FigureExperiment, Measured, Tables, panels, save
+from experiments.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    FigureExperiment,
+    Measured,
+    Tables,
+    panels,
+    save,
+)
 from experiments.tables import Row, chosen, numbers, plain_table
 from oracles import Trees
 from oracles.lr_spine.tabular import elements_of, fragments
@@ -111,26 +128,40 @@ def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost
 
 
 def table_sizes(trees: Trees, optimal_probability: float, seed: int) -> dict[int, list[int]]:
-    """Return the sizes |T[i,j]| of all fragments of all configurations in random computations of LR-spine, by i + j - 1."""
+    """Return the sizes |T[i,j]| of all fragments of all configurations in random computations of
+    LR-spine, by i + j - 1.
+    """
     system = transitions.create("lr_spine", 1)
     oracle = oracles.create("lr_spine_chart", "any").bind(trees)
     sizes: defaultdict[int, list[int]] = defaultdict(list)
     for sentences, now in computations_of(trees, system, oracle, optimal_probability, seed):
         for row, s in enumerate(sentences.tolist()):
-            stack = [elements_of(now.children[row], int(root)) for root in now.stacks[row, : now.stack_sizes[row]]]
-            for (i, j), cell in fragments([NO_NODE, *trees[s]], stack, int(now.buffer_fronts[row])).items():
-                sizes[i + j + 1].append(len(cell))  # the paper counts the top, and the right stack, from 1
+            stack = [
+                elements_of(now.children[row], int(root))
+                for root in now.stacks[row, : now.stack_sizes[row]]
+            ]
+            for (i, j), cell in fragments(
+                [NO_NODE, *trees[s]], stack, int(now.buffer_fronts[row])
+            ).items():
+                # the paper counts the top, and the right stack, from 1
+                sizes[i + j + 1].append(len(cell))
     return sizes
 
 
 def measure(settings: SystemOracles) -> Measured:
     """Measure the oracles of all systems."""
-    used = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
+    used = [
+        treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks
+    ]
     trees = treebanks.trees(used)
-    costs = {name: cost(trees, name, settings.optimal_probability, settings.seed) for name in OF_SYSTEMS}
+    costs = {
+        name: cost(trees, name, settings.optimal_probability, settings.seed) for name in OF_SYSTEMS
+    }
     spines: defaultdict[int, list[int]] = defaultdict(list)
     for treebank in used:
-        first = oracles.projectivize_trees(Trees.from_heads(treebank.heads[: settings.table_sentences]))
+        first = oracles.projectivize_trees(
+            Trees.from_heads(treebank.heads[: settings.table_sentences])
+        )
         for size, sizes in table_sizes(first, settings.optimal_probability, settings.seed).items():
             spines[size] += sizes
     lines: list[tuple[Any, ...]] = [
@@ -142,28 +173,53 @@ def measure(settings: SystemOracles) -> Measured:
         for size in np.unique(cost_of_oracle.sizes).tolist():
             calls = cost_of_oracle.calls[cost_of_oracle.sizes == size]
             by_size.append((name, size, len(calls), float(np.median(calls)), ""))
-    by_size += [(TABLE, size, len(sizes), float(np.mean(sizes)), max(sizes)) for size, sizes in sorted(spines.items())]
+    by_size += [
+        (TABLE, size, len(sizes), float(np.mean(sizes)), max(sizes))
+        for size, sizes in sorted(spines.items())
+    ]
     more = [
-        f"an optimal transition with probability {settings.optimal_probability}, else any, seed {settings.seed}",
+        (
+            f"an optimal transition with probability {settings.optimal_probability}, "
+            f"else any, seed {settings.seed}"
+        ),
         f"{TABLE}: the first {settings.table_sentences} sentences of each treebank",
     ]
     return Measured({"results": lines, "sizes": by_size}, map(str, used), more)
 
 
 def draw(tables: Tables, settings: SystemOracles, folder: Path) -> None:
-    """Plot times against k + m, and spines against i + j - 1, for sizes with enough configurations."""
-    shown = [row for row in tables["sizes"] if int(row["configurations"]) >= settings.min_configurations]
-    lines = [(chosen(shown, oracle=name), "value", {"color": colour, "label": name}) for name, colour in _COLOURS.items()]
-    _draw(lines, "$k+m$", "CPU microseconds, median (a call each)", folder / f"times.{settings.format}")
+    """Plot times against k + m, and spines against i + j - 1,
+    for sizes with enough configurations.
+    """
+    shown = [
+        row for row in tables["sizes"] if int(row["configurations"]) >= settings.min_configurations
+    ]
+    lines = [
+        (chosen(shown, oracle=name), "value", {"color": colour, "label": name})
+        for name, colour in _COLOURS.items()
+    ]
+    _draw(
+        lines,
+        "$k+m$",
+        "CPU microseconds, median (a call each)",
+        folder / f"times.{settings.format}",
+    )
     spines = chosen(shown, oracle=TABLE)
     lines = [
         (spines, "greatest", {"linestyle": "--", "color": ORANGE, "label": "greatest"}),
         (spines, "value", {"color": BLUE, "label": "mean"}),
     ]
-    _draw(lines, "$i+j-1$ (elements in the fragment)", "$|T[i,j]|$", folder / f"table_sizes.{settings.format}")
+    _draw(
+        lines,
+        "$i+j-1$ (elements in the fragment)",
+        "$|T[i,j]|$",
+        folder / f"table_sizes.{settings.format}",
+    )
 
 
-def _draw(lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_label: str, path: Path) -> None:
+def _draw(
+    lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_label: str, path: Path
+) -> None:
     """Draw ``lines``: rows, the column that is drawn against their sizes, and the look."""
     figure, (axes,) = panels()
     for rows, column, look in lines:
@@ -184,18 +240,34 @@ def page(tables: Tables, settings: SystemOracles) -> str:
         ]
         for row in tables["results"]
     ]
-    columns = ["oracle", "configurations", "mean, within batches", "mean, a call each", "99.9th percentile, a call each"]
+    columns = [
+        "oracle",
+        "configurations",
+        "mean, within batches",
+        "mean, a call each",
+        "99.9th percentile, a call each",
+    ]
     spines = chosen(tables["sizes"], oracle=TABLE)
     slope, start = np.polyfit(numbers(spines, "size"), numbers(spines, "value"), 1)
-    lines = ["# What the oracles of the other transition systems cost", "", *(f"{line}  " for line in tables.head), ""]
+    lines = [
+        "# What the oracles of the other transition systems cost",
+        "",
+        *(f"{line}  " for line in tables.head),
+        "",
+    ]
     lines += [plain_table(columns, cells)]
-    lines += [f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the best straight line through the"]
+    lines += [
+        f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the best straight "
+        "line through the"
+    ]
     lines += [f"means; the greatest is {max(numbers(spines, 'greatest')):.0f}."]
     return "\n".join(lines) + "\n"
 
 
 FILES = {"results": COLUMNS, "sizes": SIZE_COLUMNS}
-EXPERIMENT = FigureExperiment("system_oracles", SystemOracles, FILES, measure, page, draw, timed=True)
+EXPERIMENT = FigureExperiment(
+    "system_oracles", SystemOracles, FILES, measure, page, draw, timed=True
+)
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)

@@ -34,7 +34,9 @@ def read_rows(path: Path, columns: Sequence[str], key: int) -> dict[Key, Row]:
         reader = csv.DictReader(file)
         names = list(reader.fieldnames or columns)
         if names != list(columns):
-            raise OptimalStepError(f"{path} has the columns {','.join(names)}, not {','.join(columns)}; move it away")
+            raise OptimalStepError(
+                f"{path} has the columns {','.join(names)}, not {','.join(columns)}; move it away"
+            )
         return {tuple(row[name] for name in columns[:key]): row for row in reader}
 
 
@@ -65,7 +67,11 @@ def names_of(rows: Iterable[Row], column: str, first: Iterable[str] = ()) -> lis
 
 def mean_and_deviation(scores: Sequence[float] | np.ndarray) -> str:
     """Return the mean with two decimals, and the standard deviation if there are several scores."""
-    return f"{np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
+    return (
+        f"{np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f}"
+        if len(scores) > 1
+        else f"{scores[0]:.2f}"
+    )
 
 
 def score(rows: Iterable[Row], *columns: str) -> str:
@@ -92,11 +98,16 @@ class Interval:
 
 
 def lines_of(
-    rows: Sequence[Row], values: Mapping[str, Iterable[str]], cells: Callable[[list[Row]], Iterable[str]]
+    rows: Sequence[Row],
+    values: Mapping[str, Iterable[str]],
+    cells: Callable[[list[Row]], Iterable[str]],
 ) -> list[list[str]]:
-    """Return the lines of a table: one for each combination of values of some columns, with the cells of its rows."""
+    """Return the lines of a table: one for each combination of values of some columns,
+    with the cells of its rows.
+    """
     lines = (
-        (combination, chosen(rows, **dict(zip(values, combination, strict=True)))) for combination in product(*values.values())
+        (combination, chosen(rows, **dict(zip(values, combination, strict=True))))
+        for combination in product(*values.values())
     )
     return [[*combination, *(cells(there) if there else [NOT_RUN])] for combination, there in lines]
 
@@ -108,9 +119,13 @@ def grid(
     cell: Callable[[list[Row]], str],
     empty: str = NOT_RUN,
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the lines of a table by the values of two columns; values without rows have no line."""
+    """Return the head and the lines of a table by the values of two columns;
+    values without rows have no line.
+    """
     (line, names), (column, heads) = down, (across[0], list(across[1]))
-    by_name = {name: [chosen(rows, **{line: name, column: head}) for head in heads] for name in names}
+    by_name = {
+        name: [chosen(rows, **{line: name, column: head}) for head in heads] for name in names
+    }
     lines = [
         [name, *(cell(cell_rows) if cell_rows else empty for cell_rows in cells)]
         for name, cells in by_name.items()
@@ -120,9 +135,16 @@ def grid(
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table with text in the first column and numbers in all others; short lines end in empty cells."""
+    """Return a table with text in the first column and numbers in all others;
+    short lines end in empty cells.
+    """
     lines = [list(columns), ["---", *["---:"] * (len(columns) - 1)], *map(list, rows)]
-    return "\n".join(f"| {' | '.join([*line, *[''] * (len(columns) - len(line))])} |" for line in lines) + "\n"
+    return (
+        "\n".join(
+            f"| {' | '.join([*line, *[''] * (len(columns) - len(line))])} |" for line in lines
+        )
+        + "\n"
+    )
 
 
 def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

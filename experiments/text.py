@@ -1,10 +1,13 @@
-"""Parsing from text: the gains by characters, tags as a second task, predicted tags as input, and beams.
+"""Parsing from text: the gains by characters, tags as a second task, predicted tags as input,
+and beams.
 
     python experiments/text.py paths.treebanks=ud-v2.2
-    python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=ud-v2.2
+    python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1
+    paths.treebanks=ud-v2.2
 
-Every system is measured on the words of the test part, and on its raw text, which one tokenizer splits
-(``experiments/tokenizers.py`` compares tokenizers). The published rows are older: UDPipe 1's tokenizer found their words.
+Every system is measured on the words of the test part, and on its raw text, which one tokenizer
+splits (``experiments/tokenizers.py`` compares tokenizers). The published rows are older: UDPipe 1's
+tokenizer found their words.
 """
 
 from __future__ import annotations
@@ -19,7 +22,16 @@ from typing import Any
 
 from experiments.command import Trainings, check_known
 from experiments.engine import Cell, Experiment, Job, check
-from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, numbers, plain_table
+from experiments.tables import (
+    NOT_RUN,
+    Key,
+    Row,
+    chosen,
+    mean_and_deviation,
+    names_of,
+    numbers,
+    plain_table,
+)
 from experiments.tokenizers import train_into
 from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
@@ -41,7 +53,13 @@ GONE = {
 }
 
 # The score in each column of a row, on words and from text.
-_METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats", "lemmas": "lemmas"}
+_METRICS = {
+    "las": "las_universal",
+    "uas": "uas",
+    "upos": "upos",
+    "ufeats": "ufeats",
+    "lemmas": "lemmas",
+}
 _RAW_METRICS = {
     "raw_las": "las_universal",
     "raw_upos": "upos",
@@ -73,16 +91,29 @@ class Text(Trainings):
 def cells(wanted: Text) -> list[Cell]:
     """Return a cell for each system, treebank and seed; cells that share a training share a job."""
     if gone := [name for name in wanted.systems if name in GONE]:
-        raise OptimalStepError(f"systems has {gone[0]!r}, which commit c2a89270 has; {GONE[gone[0]]}")
+        raise OptimalStepError(
+            f"systems has {gone[0]!r}, which commit c2a89270 has; {GONE[gone[0]]}"
+        )
     check_known("systems", wanted.systems, wanted.all_systems)
     check_known("beams", list(wanted.beams), list(wanted.all_systems))
     check(wanted, ("train", "dev", "test"))
     all_cells = []
-    for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, wanted.systems or wanted.all_systems):
+    for seed, language, system in product(
+        range(1, wanted.seeds + 1), wanted.languages, wanted.systems or wanted.all_systems
+    ):
         training = wanted.training(system, language, seed)
-        beam = [f"beam.{name}={str(value).lower()}" for name, value in wanted.beams.get(system, {}).items()]
+        beam = [
+            f"beam.{name}={str(value).lower()}"
+            for name, value in wanted.beams.get(system, {}).items()
+        ]
         settings = " ".join([training.described, *beam])
-        all_cells.append(Cell((system, language, str(seed)), settings, f"{language} {training.described} seed {seed}"))
+        all_cells.append(
+            Cell(
+                (system, language, str(seed)),
+                settings,
+                f"{language} {training.described} seed {seed}",
+            )
+        )
     return all_cells
 
 
@@ -90,13 +121,18 @@ def prepare(wanted: Text, missing: list[Cell]) -> list[Job[Any]]:
     """Train the tokenizers."""
     treebanks = dict.fromkeys(cell.key[1] for cell in missing)
     return [
-        Job(f"{name} tokenizer", partial(tokenizer_of, Training.of(wanted, name, 1), Path(wanted.runs), wanted.fresh))
+        Job(
+            f"{name} tokenizer",
+            partial(tokenizer_of, Training.of(wanted, name, 1), Path(wanted.runs), wanted.fresh),
+        )
         for name in treebanks
     ]
 
 
 def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
-    """Return the folder of the tokenizer of a treebank; if there is none yet, or ``fresh``, train it and a segmenter."""
+    """Return the folder of the tokenizer of a treebank; if there is none yet, or ``fresh``,
+    train it and a segmenter.
+    """
     folder = runs / training.treebank
     if fresh or not (folder / TOKENIZER).exists():
         train_into(training, folder, seed=1)
@@ -104,13 +140,21 @@ def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
 
 
 def raw_text(path: str | Path) -> str:
-    """Return the text of a file as in the CoNLL 2018 shared task: ``# text`` joined by spaces, paragraphs by blank lines."""
+    """Return the text of a file as in the CoNLL 2018 shared task: ``# text`` joined by spaces,
+    paragraphs by blank lines.
+    """
     paragraphs: list[list[str]] = [[]]
     for sentence in read_sentences(path):
         comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
-        if paragraphs[-1] and any(comment.startswith(("# newpar", "# newdoc")) for comment in comments):
+        if paragraphs[-1] and any(
+            comment.startswith(("# newpar", "# newdoc")) for comment in comments
+        ):
             paragraphs.append([])
-        paragraphs[-1] += [comment.removeprefix("# text = ") for comment in comments if comment.startswith("# text = ")]
+        paragraphs[-1] += [
+            comment.removeprefix("# text = ")
+            for comment in comments
+            if comment.startswith("# text = ")
+        ]
     return "".join(" ".join(paragraph) + "\n\n" for paragraph in paragraphs)
 
 
@@ -121,7 +165,9 @@ def tokenized(training: Training, runs: Path) -> bytes:
 
 
 def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Train the model that some systems share, and parse words and text of the test part with each system."""
+    """Train the model that some systems share,
+    and parse words and text of the test part with each system.
+    """
     system, treebank, seed = group[0].key
     training, runs = wanted.training(system, treebank, seed), Path(wanted.runs)
     folder = runs / f"{treebank}-seed{seed}-{training.folder}"
@@ -143,7 +189,9 @@ def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, st
         yield cell.key, _scores(gold, written, empty, seconds)
 
 
-def _scores(gold: Path, written: list[Path], empty: tuple[str, ...], seconds: float) -> dict[str, str]:
+def _scores(
+    gold: Path, written: list[Path], empty: tuple[str, ...], seconds: float
+) -> dict[str, str]:
     on_words, from_text = (evaluate_files(gold, path) for path in written)
     scores = {name: f"{on_words[metric].f1:.4f}" for name, metric in _METRICS.items()}
     scores |= {name: f"{from_text[metric].f1:.4f}" for name, metric in _RAW_METRICS.items()}
@@ -153,10 +201,22 @@ def _scores(gold: Path, written: list[Path], empty: tuple[str, ...], seconds: fl
 def page(rows: list[Row], wanted: Text) -> str:
     """Return Markdown: a table for each treebank that is asked for or has rows."""
     head = ["", "LAS (official)", "UAS", "UPOS", "FEATS", "lemmas"]
-    head += ["LAS (official) from text", "UPOS", "FEATS", "lemmas", "MLAS", "BLEX", "sentences", "words"]
+    head += [
+        "LAS (official) from text",
+        "UPOS",
+        "FEATS",
+        "lemmas",
+        "MLAS",
+        "BLEX",
+        "sentences",
+        "words",
+    ]
     parts = []
     for language in names_of(rows, "treebank", wanted.languages):
-        lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, *GONE]]
+        lines = [
+            [name, *_cells(chosen(rows, system=name, treebank=language))]
+            for name in [*wanted.all_systems, *GONE]
+        ]
         parts.append(f"## {language}\n\n{plain_table(head, lines)}")
     return wanted.head() + "\n".join(parts)
 
@@ -167,8 +227,8 @@ def _cells(rows: list[Row]) -> Iterator[str]:
         yield mean_and_deviation(values) if values else ("-" if rows else NOT_RUN)
 
 
-# F1 on test in percent, LAS (official), on gold words and from raw text. ``seconds``: wall-clock time of the training, without
-# the tokenizer.
+# F1 on test in percent, LAS (official), on gold words and from raw text. ``seconds``: wall-clock
+# time of the training, without the tokenizer.
 MEASURED = (*_METRICS, *_RAW_METRICS, "seconds")
 KEY = ("system", "treebank", "seed")
 EXPERIMENT = Experiment("text", Text, KEY, MEASURED, cells, measure, page, prepare=prepare)

@@ -1,14 +1,18 @@
-"""Our tokenizer beside another version's output for the same text, under one parser: words, sentences, trees.
+"""Our tokenizer beside another version's output for the same text, under one parser:
+words, sentences, trees.
 
     python experiments/tokenizers.py "languages=[hu,el,cu,got]" paths.treebanks=ud-v2.2
-    python experiments/tokenizers.py "languages=[en,cy]" "+models={en: en, cy: RUN_FOLDER}" before=FOLDER \
+    python experiments/tokenizers.py "languages=[en,cy]" "+models={en: en, cy:
+    RUN_FOLDER}" before=FOLDER \
         paths.treebanks=ud-v2.16
 
-The text of the test part is that of scripts/make_models.py; it is written to runs=, as TREEBANK.txt. For each seed a tokenizer
-and a segmenter are trained. The parser is the one of models=, or one of recipe=, trained with seed 1.
+The text of the test part is that of scripts/make_models.py; it is written to runs=, as
+TREEBANK.txt. For each seed a tokenizer and a segmenter are trained. The parser is the one of
+models=, or one of recipe=, trained with seed 1.
 
-before= is a folder with the trees of another version, such as a commit with UDPipe's tokenizer: TREEBANK.conllu is what its
-``parse MODEL TREEBANK.txt --text`` wrote. It is measured as it is, and with its words and sentences parsed by the one parser.
+before= is a folder with the trees of another version, such as a commit with UDPipe's tokenizer:
+TREEBANK.conllu is what its ``parse MODEL TREEBANK.txt --text`` wrote. It is measured as it is, and
+with its words and sentences parsed by the one parser.
 """
 
 from __future__ import annotations
@@ -25,7 +29,16 @@ import torch
 
 from experiments.command import MODELS, Trainings
 from experiments.engine import Cell, Experiment, Job, check
-from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, numbers, plain_table
+from experiments.tables import (
+    NOT_RUN,
+    Key,
+    Row,
+    chosen,
+    mean_and_deviation,
+    names_of,
+    numbers,
+    plain_table,
+)
 from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
 from parser.decoding.files.file_parsing import parse_file
@@ -45,8 +58,20 @@ from scripts.make_models import raw_text
 
 # Whose words and sentences: another version's with its own trees, another version's, ours.
 WHOLE, BEFORE, OURS = "before, its own trees", "before", "characters"
-_METRICS = {"tokens": "tokens", "words": "words", "sentences": "sentences", "las": "las_universal", "lemmas": "lemmas"}
-_HEADS = {"tokens": "tokens", "words": "words", "sentences": "sentences", "las": "LAS (official)", "lemmas": "lemmas"}
+_METRICS = {
+    "tokens": "tokens",
+    "words": "words",
+    "sentences": "sentences",
+    "las": "las_universal",
+    "lemmas": "lemmas",
+}
+_HEADS = {
+    "tokens": "tokens",
+    "words": "words",
+    "sentences": "sentences",
+    "las": "LAS (official)",
+    "lemmas": "lemmas",
+}
 
 
 @dataclass
@@ -77,7 +102,9 @@ class Tokenizers(Trainings):
 
 
 def cells(wanted: Tokenizers) -> list[Cell]:
-    """Return a cell for each treebank and seed of the tokenizer, and two for the output of another version."""
+    """Return a cell for each treebank and seed of the tokenizer,
+    and two for the output of another version.
+    """
     check(wanted, ("train", "dev", "test"))
     all_cells = []
     for treebank in wanted.languages:
@@ -86,8 +113,9 @@ def cells(wanted: Tokenizers) -> list[Cell]:
         if wanted.before is not None:
             if not wanted.split_before(treebank).is_file():
                 raise OptimalStepError(
-                    f"before={wanted.before}: {treebank}.conllu is not there; with the other version, make it of "
-                    f"{text_file(wanted, treebank)} (optimal-step parse MODEL FILE --text), or leave it out of languages="
+                    f"before={wanted.before}: {treebank}.conllu is not there; with the other "
+                    f"version, make it of {text_file(wanted, treebank)} (optimal-step parse MODEL "
+                    "FILE --text), or leave it out of languages="
                 )
             keys += [(BEFORE, "1"), (WHOLE, "1")]
         all_cells += [Cell((treebank, *key), parser, " ".join([treebank, *key])) for key in keys]
@@ -102,11 +130,15 @@ def text_file(wanted: Tokenizers, treebank: str) -> Path:
 def prepare(wanted: Tokenizers, missing: list[Cell]) -> list[Job[Any]]:
     """Write the texts, and train the parsers that are not given."""
     treebanks = dict.fromkeys(cell.key[0] for cell in missing)
-    return [Job(f"{treebank} parser", partial(parser_of, wanted, treebank)) for treebank in treebanks]
+    return [
+        Job(f"{treebank} parser", partial(parser_of, wanted, treebank)) for treebank in treebanks
+    ]
 
 
 def parser_of(wanted: Tokenizers, treebank: str) -> Path:
-    """Return the folder of the one parser of a treebank, trained if it is not given; write the text beside it."""
+    """Return the folder of the one parser of a treebank, trained if it is not given;
+    write the text beside it.
+    """
     training, file = wanted.training(treebank), text_file(wanted, treebank)
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as temporary:
@@ -119,7 +151,8 @@ def parser_of(wanted: Tokenizers, treebank: str) -> Path:
 
 
 def train_into(training: Training, folder: Path, seed: int) -> dict[str, float]:
-    """Train a tokenizer and a segmenter as a run with tokenizer=characters does; return the CPU seconds of each.
+    """Train a tokenizer and a segmenter as a run with tokenizer=characters does;
+    return the CPU seconds of each.
 
     The folder is replaced when both are there, so that nothing is left of an interrupted training.
 
@@ -140,7 +173,10 @@ def measure(wanted: Tokenizers, group: list[Cell]) -> Iterator[tuple[Key, dict[s
     for cell in group:
         treebank, words, seed = cell.key
         training, runs, seconds = wanted.training(treebank), Path(wanted.runs), {}
-        gold, parsed = training.part("test"), runs / f"{treebank}-{words.replace(', ', '_').replace(' ', '_')}-{seed}.conllu"
+        gold, parsed = (
+            training.part("test"),
+            runs / f"{treebank}-{words.replace(', ', '_').replace(' ', '_')}-{seed}.conllu",
+        )
         if words == WHOLE:
             parsed = wanted.split_before(treebank)
         else:
@@ -164,17 +200,28 @@ def measure(wanted: Tokenizers, group: list[Cell]) -> Iterator[tuple[Key, dict[s
 def page(rows: list[Row], wanted: Tokenizers) -> str:
     """Return Markdown: a line for each treebank, and whose words and sentences they are."""
     lines = []
-    for treebank, words in product(names_of(rows, "treebank", wanted.languages), (WHOLE, BEFORE, OURS)):
+    for treebank, words in product(
+        names_of(rows, "treebank", wanted.languages), (WHOLE, BEFORE, OURS)
+    ):
         there = chosen(rows, treebank=treebank, words_of=words)
         values = [numbers(there, column) for column in _METRICS]
-        lines.append([treebank, words, *(mean_and_deviation(scores) if scores else NOT_RUN for scores in values)])
+        lines.append(
+            [
+                treebank,
+                words,
+                *(mean_and_deviation(scores) if scores else NOT_RUN for scores in values),
+            ]
+        )
     return wanted.head() + plain_table(["", "words of", *_HEADS.values()], lines)
 
 
-# F1 on test in percent; CPU seconds of the training of a tokenizer, and of the segmenter, empty if both were there before.
+# F1 on test in percent; CPU seconds of the training of a tokenizer, and of the segmenter,
+# empty if both were there before.
 MEASURED = (*_METRICS, "seconds", "segmenter_seconds")
 KEY = ("treebank", "words_of", "seed")
-EXPERIMENT = Experiment("tokenizers", Tokenizers, KEY, MEASURED, cells, measure, page, prepare=prepare)
+EXPERIMENT = Experiment(
+    "tokenizers", Tokenizers, KEY, MEASURED, cells, measure, page, prepare=prepare
+)
 
 if __name__ == "__main__":
     EXPERIMENT.run(__doc__)

@@ -17,7 +17,8 @@ from parser.settings.plan import plan
 from parser.training.run import train
 from parser.training.run_folder import CheckpointError
 
-# Beginnings of settings that were removed: rows of such trainings are shown, and commit f3f2ff4a can make more.
+# Beginnings of settings that were removed: rows of such trainings are shown,
+# and commit f3f2ff4a can make more.
 GONE = ("beam=exact", "second_pass.target=marginal", "system=two_planar", "vectors.components=")
 
 
@@ -40,20 +41,30 @@ class Training:
     files: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, wanted: Trainings, treebank: str, seed: int | str, overrides: list[str] | tuple[str, ...] = ()) -> Training:
+    def of(
+        cls,
+        wanted: Trainings,
+        treebank: str,
+        seed: int | str,
+        overrides: list[str] | tuple[str, ...] = (),
+    ) -> Training:
         """Return a training with the passes of column 5, unless its settings say otherwise."""
         return cls(treebank, wanted.recipe, 5, int(seed), wanted.paths.treebanks, tuple(overrides))
 
     @property
     def described(self) -> str:
-        """The recipe and the settings on top, for rows whose key lacks the recipe; the settings are checked."""
+        """The recipe and the settings on top, for rows whose key lacks the recipe;
+        the settings are checked.
+        """
         self.check()
         return " ".join([f"recipe={self.recipe}", *self.overrides])
 
     @property
     def folder(self) -> str:
         """A name for its run folder that depends on the settings."""
-        return hashlib.sha256(repr((self.recipe, self.column, self.overrides)).encode()).hexdigest()[:8]
+        return hashlib.sha256(
+            repr((self.recipe, self.column, self.overrides)).encode()
+        ).hexdigest()[:8]
 
     def check(self) -> None:
         """Refuse invalid settings, as ``training_settings`` does, before anything is trained."""
@@ -79,7 +90,10 @@ class Training:
 
     def on_dev(self) -> Training:
         """Return the same training on the dev part, without a part that chooses the epoch."""
-        return replace(self, files=(*self.files, override("treebank.train", self.part("dev")), "treebank.dev=null"))
+        return replace(
+            self,
+            files=(*self.files, override("treebank.train", self.part("dev")), "treebank.dev=null"),
+        )
 
 
 def is_gone(settings: Iterable[str]) -> bool:
@@ -92,7 +106,9 @@ def _compose(recipe: str, column: int, overrides: tuple[str, ...]) -> None:
     Training("sample", recipe, column, 1, "any", overrides).settings()
 
 
-def run_training(training: Training, folder: Path, first_pass: Path | None = None, fresh: bool = False) -> dict[str, Any]:
+def run_training(
+    training: Training, folder: Path, first_pass: Path | None = None, fresh: bool = False
+) -> dict[str, Any]:
     """Train into a run folder, unless that is done, and return the metrics.
 
     Args:
@@ -112,9 +128,15 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
         return train(plan(settings), folder)
 
 
-def folder_of(runs: str | Path, variant: str, training: Training, trained_on: str = "train") -> Path:
+def folder_of(
+    runs: str | Path, variant: str, training: Training, trained_on: str = "train"
+) -> Path:
     """Return the run folder of a variant of a comparison."""
-    return Path(runs) / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}-{trained_on}-seed{training.seed}"
+    return (
+        Path(runs)
+        / variant.replace(" ", "_").replace(",", "")
+        / f"{training.treebank}-{trained_on}-seed{training.seed}"
+    )
 
 
 def formatted(scores: dict[str, Any] | None, *names: str) -> list[str]:

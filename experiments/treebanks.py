@@ -1,4 +1,6 @@
-"""The trees for table 6 and the figures, from the available parts of treebanks in configs/treebank/."""
+"""The trees for table 6 and the figures, from the available parts of treebanks in
+configs/treebank/.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ def described(name: str, sentences: int, words: int) -> str:
 
 
 def paths(name: str, folder: str) -> dict[str, Path]:
-    """Return the paths of the parts of a treebank in configs/treebank/, even of files that do not exist.
+    """Return the paths of the parts of a treebank in configs/treebank/,
+    even of files that do not exist.
 
     Raises:
         OptimalStepError: there is no such name.
@@ -59,7 +62,9 @@ def paths(name: str, folder: str) -> dict[str, Path]:
         names = sorted(path.stem for path in FOLDER.glob("*.yaml"))
         near = did_you_mean(name, names, treebank_words())
         raise OptimalStepError(f"unknown treebank {name!r}{near}; known: {', '.join(names)}")
-    wanted = OmegaConf.create({"paths": {"treebanks": escaped(folder)}, "treebank": OmegaConf.load(config)}).treebank
+    wanted = OmegaConf.create(
+        {"paths": {"treebanks": escaped(folder)}, "treebank": OmegaConf.load(config)}
+    ).treebank
     return {part: Path(wanted[part]) for part in PARTS}
 
 
@@ -79,7 +84,8 @@ def files(name: str, folder: str) -> dict[str, Path]:
     paths_of_parts = {part: path for part, path in where.items() if path.is_file()}
     if not paths_of_parts:
         raise OptimalStepError(
-            f"treebank {name!r} has no part: {where['train']} and so on do not exist; set paths.treebanks=DIR"
+            f"treebank {name!r} has no part: {where['train']} and so on do not exist; "
+            "set paths.treebanks=DIR"
         )
     return paths_of_parts
 
@@ -90,10 +96,19 @@ def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
     Raises:
         OptimalStepError: the name is unknown, or none of these parts exists.
     """
-    files_of_parts = {part: file for part, file in files(name, folder).items() if part in tuple(parts)}
+    files_of_parts = {
+        part: file for part, file in files(name, folder).items() if part in tuple(parts)
+    }
     if not files_of_parts:
-        raise OptimalStepError(f"treebank {name!r} has no part {' or '.join(parts)} under {folder}; set paths.treebanks=DIR")
-    return GoldHeads(name, tuple(files_of_parts), [s.heads for file in files_of_parts.values() for s in read_treebank(file)])
+        raise OptimalStepError(
+            f"treebank {name!r} has no part {' or '.join(parts)} under {folder}; "
+            "set paths.treebanks=DIR"
+        )
+    return GoldHeads(
+        name,
+        tuple(files_of_parts),
+        [s.heads for file in files_of_parts.values() for s in read_treebank(file)],
+    )
 
 
 def read_train_or_rest(name: str, folder: str) -> GoldHeads:

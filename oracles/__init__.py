@@ -1,4 +1,5 @@
-"""Optimal transitions for shift-reduce dependency parsing: from integer arrays to integer arrays, independent of any parser.
+"""Optimal transitions for shift-reduce dependency parsing: from integer arrays to integer arrays,
+independent of any parser.
 
 import oracles
 oracle = oracles.create("nederhof_cubic", strategy="left_before_right")
@@ -34,7 +35,12 @@ from oracles.interface import (
     TransitionScores,
 )
 from oracles.projectivization.lifting import lift, lift_trees
-from oracles.projectivization.optimal import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
+from oracles.projectivization.optimal import (
+    PROJECTIVIZATIONS,
+    count_projectivizations,
+    projectivize,
+    projectivize_trees,
+)
 from oracles.registry import all_names, create, names, oracle_class, register
 from oracles.trees import UNKNOWN_HEAD, Trees
 

@@ -1,5 +1,6 @@
-"""The base of all errors that bad input raises, here and in the parser that builds on the oracles; and the hint that they give
-when a name is unknown: the known name that was probably meant."""
+"""The base of all errors that bad input raises, here and in the parser that builds on the oracles;
+and the hint that they give when a name is unknown: the known name that was probably meant.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +26,31 @@ _LONGEST = 80
 class OptimalStepError(ValueError):
     """Bad input; the message says what is wrong, where, and how to mend it.
 
-    A command prints the message alone, in one line, with exit status 1. Any other error is a fault of this project, and keeps
-    its traceback.
+    A command prints the message alone, in one line, with exit status 1. Any other error is a fault
+    of this project, and keeps its traceback.
     """
 
 
 def nearest(
-    given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({}), least: float | None = None
+    given: str,
+    known: Iterable[str],
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
+    least: float | None = None,
 ) -> list[str]:
-    """Return the known names that somebody who wrote ``given`` may have meant, the likeliest first; none, if none is alike.
+    """Return the known names that somebody who wrote ``given`` may have meant,
+    the likeliest first; none, if none is alike.
 
     Case, dashes and underscores do not matter.
 
     Args:
-        elsewhere: further words for some of them, such as ``{"hungarian": "hu"}``; words for other names do not count.
+        elsewhere: further words for some of them, such as ``{"hungarian": "hu"}``;
+            words for other names do not count.
         least: how alike a name must be, 0 to 1; None: as typing errors make it.
     """
     names = [str(name) for name in known]
-    words = {word: name for word, name in elsewhere.items() if name in names} | {name: name for name in names}
+    words = {word: name for word, name in elsewhere.items() if name in names} | {
+        name: name for name in names
+    }
     plain = _plain(given[:_LONGEST])
     if same := [name for word, name in words.items() if plain and _plain(word) == plain]:
         return list(dict.fromkeys(same))[:_MOST]
@@ -61,16 +69,25 @@ def nearest(
         if ratio >= needed:
             alike[name] = max(alike.get(name, 0.0), ratio)
     best = max(alike.values(), default=0.0)
-    return sorted((name for name, ratio in alike.items() if ratio >= best - _CLOSE), key=lambda name: -alike[name])[:_MOST]
+    return sorted(
+        (name for name, ratio in alike.items() if ratio >= best - _CLOSE),
+        key=lambda name: -alike[name],
+    )[:_MOST]
 
 
-def did_you_mean(given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the hint for an error about an unknown name, `` (did you mean parse?)``; nothing, if no known name is near."""
+def did_you_mean(
+    given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return the hint for an error about an unknown name, `` (did you mean parse?)``; nothing, if
+    no known name is near.
+    """
     return question(nearest(given, known, elsewhere))
 
 
 def question(names: Sequence[str]) -> str:
-    """Return the hint that asks for one of these names, `` (did you mean A, B or C?)``; nothing without names."""
+    """Return the hint that asks for one of these names, `` (did you mean A, B or C?)``;
+    nothing without names.
+    """
     if not names:
         return ""
     *others, last = names

@@ -1,15 +1,18 @@
-"""The interface of all oracles: bind one to gold trees once, then query it for the scores of batches of configurations.
+"""The interface of all oracles: bind one to gold trees once, then query it for the scores of
+batches of configurations.
 
-A configuration is a stack a_0..a_k (a_0 = 0, the artificial root; the top a_k last) and a buffer b..n of the remaining
-tokens. The transitions are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT (Nederhof 2019, Table 1, names of Section 2):
+A configuration is a stack a_0..a_k (a_0 = 0, the artificial root; the top a_k last) and a buffer
+b..n of the remaining tokens. The transitions are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT
+(Nederhof 2019, Table 1, names of Section 2):
 
 * shift: pushes b. Applicable if the buffer is not empty.
 * reduce_left: a_k becomes a child of a_{k-1} and is popped. Applicable if k >= 1.
-* reduce_right: a_{k-1} becomes a child of a_k and is removed. Applicable if k >= 2, so the root never gets a parent.
+* reduce_right: a_{k-1} becomes a child of a_k and is removed. Applicable if k >= 2,
+  so the root never gets a parent.
 
-The score of a transition is the largest number of gold edges that can still be made if it is taken now. The edge of the
-transition itself counts; edges made earlier do not. The loss of a transition is max(scores) - score. Ties are common: all
-transitions with the best score are optimal.
+The score of a transition is the largest number of gold edges that can still be made if it is taken
+now. The edge of the transition itself counts; edges made earlier do not. The loss of a transition
+is max(scores) - score. Ties are common: all transitions with the best score are optimal.
 """
 
 from __future__ import annotations
@@ -29,14 +32,15 @@ from oracles.trees import Trees, integers
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
 N_TRANSITIONS = 3
 
-# The result of step_scores(). arc_standard: the scores of shift, reduce_left, reduce_right, None where not applicable. Other
-# systems: {transition: score} of the applicable transitions.
+# The result of step_scores(). arc_standard: the scores of shift, reduce_left, reduce_right, None
+# where not applicable. Other systems: {transition: score} of the applicable transitions.
 TransitionScores = tuple[int | None, int | None, int | None] | dict[str, int]
 
 # In arrays of nodes: no node.
 NO_NODE = -1
 
-# The score of a transition that is not applicable. Far below any real score; the sum of two of them still fits in 16 bits.
+# The score of a transition that is not applicable. Far below any real score;
+# the sum of two of them still fits in 16 bits.
 NOT_APPLICABLE = -10000
 
 
@@ -70,12 +74,14 @@ class Query:
 
     Attributes:
         sentences: int32[batch], numbers of the bound trees.
-        stacks: int32[batch, width]; row r holds a_0..a_k in its first ``stack_sizes[r]`` entries, the rest is ignored.
+        stacks: int32[batch, width]; row r holds a_0..a_k in its first ``stack_sizes[r]`` entries,
+            the rest is ignored.
         stack_sizes: int32[batch], k + 1.
         buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
 
-    ``children``, ``buffers`` and ``made`` may be functions, called only by oracles that need them. For speed, nothing is
-    checked: numbers out of range read arbitrary memory. Oracle.step_scores() checks its arguments.
+    ``children``, ``buffers`` and ``made`` may be functions, called only by oracles that need them.
+    For speed, nothing is checked: numbers out of range read arbitrary memory. Oracle.step_scores()
+    checks its arguments.
     """
 
     def __init__(
@@ -114,8 +120,12 @@ class Query:
             OptimalStepError: the stack is no sequence of integers.
         """
         stacks = integers(stack, "stack")[None]
-        sentences, stack_sizes, fronts = (np.array([number], np.int32) for number in (sentence, len(stack), front))
-        return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers, made=made)
+        sentences, stack_sizes, fronts = (
+            np.array([number], np.int32) for number in (sentence, len(stack), front)
+        )
+        return cls(
+            sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers, made=made
+        )
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -127,30 +137,38 @@ class Query:
 
     @cached_property
     def children(self) -> np.ndarray:
-        """int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there is none.
+        """int32[batch, >= n + 1, 2], the outermost left and right child of each node so far,
+        NO_NODE where there is none.
 
         Raises:
             OptimalStepError: the query was made without them.
         """
         if self._children is None:
-            raise OptimalStepError("this oracle needs the arcs made so far; give the query the outermost children=")
+            raise OptimalStepError(
+                "this oracle needs the arcs made so far; give the query the outermost children="
+            )
         return self._children() if callable(self._children) else self._children
 
     @cached_property
     def buffers(self) -> np.ndarray | None:
-        """int32[batch, >= n + 1], for systems that reorder the buffer (swap): entries ``buffer_fronts[r]`` to n of row r are
-        the buffer, front first; earlier entries are ignored. None: the buffers are b..n."""
+        """int32[batch, >= n + 1], for systems that reorder the buffer (swap): entries
+        ``buffer_fronts[r]`` to n of row r are the buffer, front first; earlier entries are ignored.
+        None: the buffers are b..n.
+        """
         return self._buffers() if callable(self._buffers) else self._buffers
 
     @cached_property
     def made(self) -> np.ndarray:
-        """int32[batch, >= n + 1], the head that each token has been given so far, NO_NODE where it has none.
+        """int32[batch, >= n + 1], the head that each token has been given so far,
+        NO_NODE where it has none.
 
         Raises:
             OptimalStepError: the query was made without them.
         """
         if self._made is None:
-            raise OptimalStepError("this oracle needs the arcs made so far; give the query the heads made=")
+            raise OptimalStepError(
+                "this oracle needs the arcs made so far; give the query the heads made="
+            )
         return self._made() if callable(self._made) else self._made
 
 
@@ -158,8 +176,9 @@ class BoundOracle(ABC):
     """An oracle after all computations that depend only on the gold trees.
 
     Attributes:
-        gold_weight: a gold edge's weight in scores, over 1 with ``ties`` (edge_weights.py): ``score // gold_weight`` gold
-            edges can be made if the transition is taken, its own included.
+        gold_weight: a gold edge's weight in scores, over 1 with ``ties`` (edge_weights.py):
+            ``score // gold_weight`` gold edges can be made if the transition is taken, its own
+            included.
     """
 
     gold_weight: int = 1
@@ -172,23 +191,26 @@ class BoundOracle(ABC):
         """Score the transitions of a batch of configurations.
 
         Returns:
-            int16[batch, transitions], int32 under ``ties``: one column per transition of the system (arc-standard: shift,
-            reduce_left, reduce_right); NOT_APPLICABLE where a transition is not applicable.
+            int16[batch, transitions], int32 under ``ties``: one column per transition of the system
+            (arc-standard: shift, reduce_left, reduce_right); NOT_APPLICABLE where a transition is
+            not applicable.
         """
 
 
 class BoundLossless(ABC):
-    """Finds the transitions that lose no gold edge of a largest set that can be made together; no scores are counted.
+    """Finds the transitions that lose no gold edge of a largest set that can be made together;
+    no scores are counted.
 
-    The set is all known edges of a tree that the system can make. This is enough to keep as many edges as possible, and can be
-    far faster than scores.
+    The set is all known edges of a tree that the system can make. This is enough to keep as many
+    edges as possible, and can be far faster than scores.
     """
 
     @abstractmethod
     def allowed(self, query: Query) -> np.ndarray:
         """Return bool[batch, transitions], the applicable transitions that lose no edge of the set.
 
-        Only such transitions may have been taken before: then there is one in each configuration that is not final.
+        Only such transitions may have been taken before:
+        then there is one in each configuration that is not final.
         """
 
 
@@ -197,11 +219,15 @@ class Oracle(ABC):
 
     name: ClassVar[str]
     system: ClassVar[str] = "arc_standard"  # the transition system whose transitions it scores
-    transition_names: tuple[str, ...] = ()  # keys of step_scores(); arc_standard returns a tuple instead
-    alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # oracles of the system for any gold tree
+    # keys of step_scores(); arc_standard returns a tuple instead
+    transition_names: tuple[str, ...] = ()
+    # oracles of the system for any gold tree
+    alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")
     needs_projective_gold: ClassVar[bool]
-    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses gold trees that its system cannot parse
-    takes_partial_gold: ClassVar[bool] = False  # whether heads may be unknown; edges to such words are never gold
+    # whether it refuses gold trees that its system cannot parse
+    needs_parseable_gold: ClassVar[bool] = False
+    # whether heads may be unknown; edges to such words are never gold
+    takes_partial_gold: ClassVar[bool] = False
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # stack k, buffer m, n = k + m
     source: ClassVar[str]  # paper and section
@@ -212,7 +238,10 @@ class Oracle(ABC):
         if strategy not in self.strategies:
             strategies = ", ".join(self.strategies)
             near = did_you_mean(str(strategy), self.strategies)
-            raise OptimalStepError(f"oracle {self.name} has no strategy {str(strategy)!r}{near}; it knows: {strategies}")
+            raise OptimalStepError(
+                f"oracle {self.name} has no strategy {str(strategy)!r}{near}; "
+                f"it knows: {strategies}"
+            )
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:
@@ -220,34 +249,45 @@ class Oracle(ABC):
 
         Raises:
             PartialGoldError: some heads are unknown, and this oracle needs all of them.
-            NonProjectiveGoldError: a tree is not projective, and this oracle needs projective trees.
+            NonProjectiveGoldError: a tree is not projective,
+                and this oracle needs projective trees.
         """
         able = ", ".join(self.alternatives)
         if not self.takes_partial_gold and not trees.whole.all():
             sentence = int(np.flatnonzero(~trees.whole)[0])
-            fix = f"use another oracle: {able}" if able else f"no oracle of {self.system} takes such trees; use another system"
+            fix = (
+                f"use another oracle: {able}"
+                if able
+                else f"no oracle of {self.system} takes such trees; use another system"
+            )
             raise PartialGoldError(
-                f"oracle {self.name} needs all heads of gold trees, and sentence {sentence} (counted from 0) has unknown ones; "
-                f"{fix}"
+                f"oracle {self.name} needs all heads of gold trees, and sentence {sentence} "
+                f"(counted from 0) has unknown ones; {fix}"
             )
         if self.needs_projective_gold and not trees.projective.all():
             sentence = int(np.flatnonzero(~trees.projective)[0])
             able = able or f"{self.system} has none"
             raise NonProjectiveGoldError(
-                f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
-                f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
+                f"oracle {self.name} needs projective gold trees, and the tree of sentence "
+                f"{sentence} (counted from 0) is not projective; projectivize the trees first, or "
+                f"use an oracle for any gold tree: {able}"
             )
         return self._bind(trees)
 
     def bind_lossless(self, trees: Trees) -> BoundLossless | None:
-        """Return an oracle that finds lossless transitions faster than scores do; None: this oracle knows no faster way."""
+        """Return an oracle that finds lossless transitions faster than scores do; None:
+        this oracle knows no faster way.
+        """
         return None
 
     @abstractmethod
     def _bind(self, trees: Trees) -> BoundOracle: ...
 
-    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> TransitionScores:
-        """Score the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
+    def step_scores(
+        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]
+    ) -> TransitionScores:
+        """Score the transitions of one configuration of one sentence; for many,
+        bind the trees and score a batch.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root, -1 = not known.
@@ -255,11 +295,12 @@ class Oracle(ABC):
             buffer: the tokens b..n.
 
         Returns:
-            arc_standard: the scores of (shift, reduce_left, reduce_right), None where a transition is not applicable. Other
-            systems: {transition: score} of the applicable transitions.
+            arc_standard: the scores of (shift, reduce_left, reduce_right), None where a transition
+            is not applicable. Other systems: {transition: score} of the applicable transitions.
 
         Raises:
-            OptimalStepError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree,
+                or stack and buffer are not a configuration of the sentence.
         """
         heads = integers(heads, "heads").tolist()
         front = front_of(len(heads), buffer)
@@ -270,7 +311,9 @@ class Oracle(ABC):
         return shift, left, right
 
     def _scores_of(self, heads: Sequence[int], query: Query) -> np.ndarray:
-        """Score a query of one configuration of a sentence with these gold heads; see BoundOracle.score_batch()."""
+        """Score a query of one configuration of a sentence with these gold heads; see
+        BoundOracle.score_batch().
+        """
         return self.bind(Trees.from_heads([heads], partial=True)).score_batch(query)[0]
 
 
@@ -283,7 +326,9 @@ def front_of(n: int, buffer: Sequence[int]) -> int:
     tokens = integers(buffer, "buffer").tolist()
     front = n + 1 - len(tokens)
     if tokens != list(range(front, n + 1)):
-        raise OptimalStepError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {tokens}")
+        raise OptimalStepError(
+            f"the buffer must hold the last tokens b..{n} of the sentence in order, not {tokens}"
+        )
     return front
 
 
@@ -294,20 +339,31 @@ def ascending(stack: Sequence[int], front: int) -> list[int]:
         OptimalStepError: it is no such stack.
     """
     nodes = integers(stack, "stack").tolist()
-    if not nodes or nodes[0] != 0 or not all(a < b for a, b in pairwise(nodes)) or nodes[-1] >= front:
-        raise OptimalStepError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {nodes}")
+    if (
+        not nodes
+        or nodes[0] != 0
+        or not all(a < b for a, b in pairwise(nodes))
+        or nodes[-1] >= front
+    ):
+        raise OptimalStepError(
+            f"the stack must begin with 0 and ascend to at most {front - 1}, not {nodes}"
+        )
     return nodes
 
 
 def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
-    """Return ``made`` of a Query, int32[1, n + 1], from the heads of the first tokens of a sentence; None: no head.
+    """Return ``made`` of a Query, int32[1, n + 1],
+    from the heads of the first tokens of a sentence; None: no head.
 
     Raises:
         OptimalStepError: there are more heads than tokens, or one is not a node.
     """
     given = integers([head for head in made if head is not None], "made").tolist()
     if len(made) > n or any(not 0 <= head <= n for head in given):
-        raise OptimalStepError(f"made must hold a head from 0 to {n}, or None, for each of the {n} tokens, not {list(made)}")
+        raise OptimalStepError(
+            f"made must hold a head from 0 to {n}, or None, for each of the {n} tokens, "
+            f"not {list(made)}"
+        )
     heads = np.full((1, n + 1), NO_NODE, np.int32)
     heads[0, [token for token, head in enumerate(made, 1) if head is not None]] = given
     return heads
@@ -315,4 +371,8 @@ def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
 
 def by_name(names: Sequence[str], scores: np.ndarray) -> dict[str, int]:
     """Return the scores of the applicable transitions by name."""
-    return {name: int(score) for name, score in zip(names, scores, strict=True) if score != NOT_APPLICABLE}
+    return {
+        name: int(score)
+        for name, score in zip(names, scores, strict=True)
+        if score != NOT_APPLICABLE
+    }

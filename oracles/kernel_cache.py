@@ -1,27 +1,33 @@
 """How kernels are compiled, where compiled kernels are stored, and when they are out of date.
 
-numba stores a compiled kernel beside the file that defines it, or in a folder of the user. If it can write to neither (a
-read-only installation, a service without a home), numba refuses to start. numba also runs what it loads from such a folder, so
-nobody else may be able to write there. Importing this module before numba chooses a safe folder.
+numba stores a compiled kernel beside the file that defines it, or in a folder of the user. If it
+can write to neither (a read-only installation, a service without a home), numba refuses to start.
+numba also runs what it loads from such a folder, so nobody else may be able to write there.
+Importing this module before numba chooses a safe folder.
 
-numba reuses a compiled kernel until the file that defines it changes. It does not notice changes of a kernel or a constant that
-was imported from another file, and would run the old code after an edit or a git pull. So the compiled kernels of a package are
-deleted if any source file that kernels depend on is newer. Other edits, which are most, cost no compilation.
+numba reuses a compiled kernel until the file that defines it changes. It does not notice changes of
+a kernel or a constant that was imported from another file, and would run the old code after an edit
+or a git pull. So the compiled kernels of a package are deleted if any source file that kernels
+depend on is newer. Other edits, which are most, cost no compilation.
 
-A file of a compiled kernel may be empty, cut or unreadable, as after a full disk or a crash. numba would fail at every start;
-here such a kernel is compiled again, and its files are replaced (_mended).
+A file of a compiled kernel may be empty, cut or unreadable, as after a full disk or a crash. numba
+would fail at every start; here such a kernel is compiled again, and its files are replaced
+(_mended).
 
-Kernels that make no arrays are compiled without reference counting. Otherwise numba counts references to every array that a
-kernel reads from a tuple or passes on, with an atomic operation each; our kernels pass on dozens, which took two thirds of the
-time with a beam of 8. This is safe: the caller holds the arrays while the kernel runs.
+Kernels that make no arrays are compiled without reference counting. Otherwise numba counts
+references to every array that a kernel reads from a tuple or passes on, with an atomic operation
+each; our kernels pass on dozens, which took two thirds of the time with a beam of 8. This is safe:
+the caller holds the arrays while the kernel runs.
 
-A kernel is compiled once for each combination of argument types, and compile time depends on their number more than on the
-length of a kernel. For numba, a literal 0 or True, a read-only array, a transposed array, int32 and int64 are different types.
-Each NumPy function is a kernel too. To assign a slice to another takes two seconds to compile, for the error message about
-their lengths; a loop over the elements takes none.
+A kernel is compiled once for each combination of argument types, and compile time depends on their
+number more than on the length of a kernel. For numba, a literal 0 or True, a read-only array, a
+transposed array, int32 and int64 are different types. Each NumPy function is a kernel too. To
+assign a slice to another takes two seconds to compile, for the error message about their lengths; a
+loop over the elements takes none.
 
-The oracles do not depend on the parser, so they do not use parser/kernels, which has all other code about the internals of
-numba. This module has the steps before numba is imported, and the code that concerns all kernels.
+The oracles do not depend on the parser, so they do not use parser/kernels, which has all other code
+about the internals of numba. This module has the steps before numba is imported, and the code that
+concerns all kernels.
 """
 
 from __future__ import annotations
@@ -55,9 +61,11 @@ _WORD = re.compile(r"\w+")
 
 
 def kernel(**options: Any) -> Callable[[F], F]:
-    """Compile a function that makes no arrays (no ``np.empty``, no copies of slices) and returns none.
+    """Compile a function that makes no arrays (no ``np.empty``,
+    no copies of slices) and returns none.
 
-    It is compiled once and stored on disk; while it runs, other threads run too. ``options``: see numba.njit.
+    It is compiled once and stored on disk; while it runs, other threads run too. ``options``:
+    see numba.njit.
     """
     return array_kernel(**_if_known("_nrt", False), **options)
 
@@ -66,23 +74,30 @@ def array_kernel(**options: Any) -> Callable[[F], F]:
     """Compile a function that may make arrays; see kernel()."""
     from numba import njit  # only after the folder of kernels is chosen
 
-    # No kernel is called from C or passed to another as a value; wrappers for that would take a tenth of the compile time.
+    # No kernel is called from C or passed to another as a value; wrappers for that would take a
+    # tenth of the compile time.
     compiled = njit(cache=True, nogil=True, **_if_known("no_cfunc_wrapper", True), **options)
     return lambda function: _mended(compiled(function))
 
 
 def _if_known(option: str, value: bool) -> dict[str, Any]:
-    """Return an internal option of numba; omitted, at some cost in speed, where this version of numba lacks it."""
+    """Return an internal option of numba; omitted, at some cost in speed,
+    where this version of numba lacks it.
+    """
     from numba.core.options import DefaultOptions
 
     return {option: value} if hasattr(DefaultOptions, option) else {}
 
 
 def _mended(dispatcher: F) -> F:
-    """Let a kernel be compiled again if what is stored of it cannot be used, and run if it cannot be stored."""
-    stored: Any = getattr(dispatcher, "_cache", None)  # plain functions, with NUMBA_DISABLE_JIT=1, have none
+    """Let a kernel be compiled again if what is stored of it cannot be used,
+    and run if it cannot be stored.
+    """
+    # plain functions, with NUMBA_DISABLE_JIT=1, have none
+    stored: Any = getattr(dispatcher, "_cache", None)
     cache, file = _mended_classes()
-    if type(stored) is cache.__base__ and type(stored._cache_file) is file.__base__:  # else another version of numba
+    # else another version of numba
+    if type(stored) is cache.__base__ and type(stored._cache_file) is file.__base__:
         stored._cache_file.__class__, stored.__class__ = file, cache
     return dispatcher
 
@@ -103,13 +118,20 @@ def _mended_classes() -> tuple[Any, Any]:
                 log.debug("%s is damaged", self._index_path, exc_info=error)
                 return {}
             names = index.values() if isinstance(index, dict) else [None]
-            return index if all(isinstance(name, str) and os.path.basename(name) == name for name in names) else {}
+            return (
+                index
+                if all(isinstance(name, str) and os.path.basename(name) == name for name in names)
+                else {}
+            )
 
     class Kernel(FunctionCache):
         def _load_overload(self, signature: Any, context: Any) -> Any:
             try:
                 overload = super()._load_overload(signature, context)
-                if overload is None or (overload.fndesc.modname, overload.fndesc.qualname) == _names_of(self._py_func):
+                if overload is None or (
+                    overload.fndesc.modname,
+                    overload.fndesc.qualname,
+                ) == _names_of(self._py_func):
                     return overload
             except Exception as error:
                 log.debug("a file of %s is damaged", self._name, exc_info=error)
@@ -130,7 +152,11 @@ _is_warned = False
 def _warn_once(reason: str) -> None:
     global _is_warned
     if not _is_warned:
-        log.warning("a compiled kernel cannot be stored (%s), so the next run compiles it again; see %s", reason, _PLACE)
+        log.warning(
+            "a compiled kernel cannot be stored (%s), so the next run compiles it again; see %s",
+            reason,
+            _PLACE,
+        )
     _is_warned = True
 
 
@@ -139,9 +165,11 @@ def _names_of(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 def choose_kernel_cache(package: Path) -> None:
-    """Choose where numba stores kernels: NUMBA_CACHE_DIR, else beside the sources, else a private folder of the user.
+    """Choose where numba stores kernels: NUMBA_CACHE_DIR, else beside the sources,
+    else a private folder of the user.
 
-    If none of these can be written, every process compiles the kernels again, and a warning says so once.
+    If none of these can be written, every process compiles the kernels again,
+    and a warning says so once.
 
     Args:
         package: the folder of the sources.
@@ -155,15 +183,16 @@ def choose_kernel_cache(package: Path) -> None:
     if _TOLD not in os.environ:
         os.environ[_TOLD] = "1"
         log.warning(
-            "found no folder for compiled kernels, so every start takes about ten seconds; set %s to a folder that only you "
-            "can write to",
+            "found no folder for compiled kernels, so every start takes about ten seconds; set %s "
+            "to a folder that only you can write to",
             _PLACE,
         )
     _disable_kernel_cache()
 
 
 def forget_stale_kernels(package: Path) -> None:
-    """Delete the compiled kernels of a package that are older than a source file they depend on; numba compiles them again.
+    """Delete the compiled kernels of a package that are older than a source file they depend on;
+    numba compiles them again.
 
     Args:
         package: the folder of the package, searched with its subfolders.
@@ -173,10 +202,16 @@ def forget_stale_kernels(package: Path) -> None:
         chosen = Path(os.environ.get(_PLACE, os.devnull))
         elsewhere = chosen.rglob("*.nbi") if chosen.name.startswith(_NAME) else ()
         newest = max(times.values())
-        indices = [index for index in chain(package.rglob("__pycache__/*.nbi"), elsewhere) if index.stat().st_mtime_ns < newest]
+        indices = [
+            index
+            for index in chain(package.rglob("__pycache__/*.nbi"), elsewhere)
+            if index.stat().st_mtime_ns < newest
+        ]
         if not indices:
             return
-        newest_of_kernels = max((times[source] for source in _sources_of_kernels(package, times)), default=0)
+        newest_of_kernels = max(
+            (times[source] for source in _sources_of_kernels(package, times)), default=0
+        )
         for index in indices:
             if index.stat().st_mtime_ns < newest_of_kernels:
                 index.unlink(missing_ok=True)
@@ -185,9 +220,11 @@ def forget_stale_kernels(package: Path) -> None:
 
 
 def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
-    """Return the sources of a package that define kernels, or named tuples (arguments of kernels), and all that they import.
+    """Return the sources of a package that define kernels, or named tuples (arguments of kernels),
+    and all that they import.
 
-    Only imports at module level count: kernels cannot use imports in functions or for type checkers.
+    Only imports at module level count: kernels cannot use imports in functions or for type
+    checkers.
     """
     names = {}
     for source in sources:
@@ -200,12 +237,16 @@ def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
         if (name := waiting.pop()) not in modules:
             modules.add(name)
             for module, imported in _IMPORT.findall(texts[name]):
-                waiting += {module, *(f"{module}.{word}" for word in _WORD.findall(imported))} & names.keys()
+                waiting += {
+                    module,
+                    *(f"{module}.{word}" for word in _WORD.findall(imported)),
+                } & names.keys()
     return {names[name] for name in modules}
 
 
 def is_private(folder: Path) -> bool:
-    """Return whether only this user and root can write to a folder or replace it; make it if it does not exist.
+    """Return whether only this user and root can write to a folder or replace it;
+    make it if it does not exist.
 
     Return False on Windows, where numba chooses a folder itself.
     """
@@ -217,10 +258,16 @@ def is_private(folder: Path) -> bool:
         above = [parent.stat() for parent in folder.resolve(strict=True).parents]
     except OSError:
         return False
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if (
+        not stat.S_ISDIR(status.st_mode)
+        or status.st_uid != os.geteuid()
+        or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ):
         return False
     # In a sticky folder, such as /tmp, only the owner of a file can rename it.
-    open_to_others = (s.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not s.st_mode & stat.S_ISVTX for s in above)
+    open_to_others = (
+        s.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not s.st_mode & stat.S_ISVTX for s in above
+    )
     return not any(open_to_others) and all(s.st_uid in (0, os.geteuid()) for s in above)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from oracles.errors import OptimalStepError, did_you_mean
 from oracles.interface import Oracle, Strategy
 
-# By system and name. A module is imported only when its oracle is requested: loading the kernels of all would take seconds.
+# By system and name. A module is imported only when its oracle is requested:
+# loading the kernels of all would take seconds.
 _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     "arc_standard": {
         "static": ("oracles.arc_standard.static", "ArcStandardStatic"),
@@ -75,24 +76,34 @@ def oracle_class(name: str) -> type[Oracle]:
     """
     places = _places()
     if name not in places:
-        raise OptimalStepError(f"unknown oracle {name!r}{did_you_mean(name, places)}; known: {', '.join(places)}")
+        raise OptimalStepError(
+            f"unknown oracle {name!r}{did_you_mean(name, places)}; known: {', '.join(places)}"
+        )
     place = places[name]
     return place if isinstance(place, type) else getattr(import_module(place[0]), place[1])
 
 
 def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
-    """Return the names of the oracles of a transition system; with ``any_gold``, only those that take any gold tree.
+    """Return the names of the oracles of a transition system; with ``any_gold``,
+    only those that take any gold tree.
 
     Raises:
         OptimalStepError: unknown system; the message lists the known ones.
     """
     if system not in _ORACLES:
         near = did_you_mean(system, _ORACLES)
-        raise OptimalStepError(f"unknown transition system {system!r}{near}; there are oracles for: {', '.join(_ORACLES)}")
+        raise OptimalStepError(
+            f"unknown transition system {system!r}{near}; "
+            f"there are oracles for: {', '.join(_ORACLES)}"
+        )
     if not any_gold:
         return list(_ORACLES[system])
     classes = {name: oracle_class(name) for name in _ORACLES[system]}
-    return [name for name, oracle in classes.items() if not (oracle.needs_projective_gold or oracle.needs_parseable_gold)]
+    return [
+        name
+        for name, oracle in classes.items()
+        if not (oracle.needs_projective_gold or oracle.needs_parseable_gold)
+    ]
 
 
 def all_names() -> list[str]:
@@ -116,7 +127,10 @@ def create(name: str, strategy: Strategy | str | None = None, **options: Any) ->
     for option in options:
         if option not in option_names:
             near = did_you_mean(option, option_names)
-            raise OptimalStepError(f"oracle {name} has no option {option!r}{near}; it has: {', '.join(option_names) or 'none'}")
+            raise OptimalStepError(
+                f"oracle {name} has no option {option!r}{near}; it has: "
+                f"{', '.join(option_names) or 'none'}"
+            )
     return oracle(strategy, **options)
 
 

@@ -1,10 +1,12 @@
-"""Gold trees of many sentences in two flat arrays, for the kernels, and the children of their nodes.
+"""Gold trees of many sentences in two flat arrays, for the kernels,
+and the children of their nodes.
 
-Sentence ``s`` with tokens 1..n takes ``n + 1`` consecutive entries of ``heads``, from ``offsets[s]`` on: entry 0 is the
-artificial root, whose head is -1 (with 0, the root would be a child of itself), entry ``i`` is the head of token i.
+Sentence ``s`` with tokens 1..n takes ``n + 1`` consecutive entries of ``heads``, from
+``offsets[s]`` on: entry 0 is the artificial root, whose head is -1 (with 0, the root would be a
+child of itself), entry ``i`` is the head of token i.
 
-A tree is *partial* if the heads of some tokens are unknown: UNKNOWN_HEAD equals no node, so no edge to such a token is gold.
-The known edges are part of some tree; only these can be made or lost.
+A tree is *partial* if the heads of some tokens are unknown: UNKNOWN_HEAD equals no node, so no edge
+to such a token is gold. The known edges are part of some tree; only these can be made or lost.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from oracles.kernel_cache import array_kernel
 ROOT_HEAD = -1
 UNKNOWN_HEAD = -1
 
-# Kernels keep scores in int16, where NEGATIVE_INFINITY is -10000: sums of two numbers must not wrap around.
+# Kernels keep scores in int16, where NEGATIVE_INFINITY is -10000:
+# sums of two numbers must not wrap around.
 MAX_TOKENS = 9999
 
 
@@ -41,10 +44,12 @@ class Trees:
 
     @classmethod
     def from_heads(cls, sentences: Iterable[Sequence[int]], partial: bool = False) -> Trees:
-        """Pack trees given as lists of heads [h_1, ..., h_n]; ``partial``: heads may be UNKNOWN_HEAD.
+        """Pack trees given as lists of heads [h_1, ..., h_n]; ``partial``:
+        heads may be UNKNOWN_HEAD.
 
         Raises:
-            OptimalStepError: a sentence is not a tree, or is longer than MAX_TOKENS; the message has its number from 0.
+            OptimalStepError: a sentence is not a tree, or is longer than MAX_TOKENS;
+                the message has its number from 0.
         """
         trees = [integers(heads, f"the heads of sentence {s}") for s, heads in enumerate(sentences)]
         offsets = np.zeros(len(trees) + 1, dtype=np.int64)
@@ -76,8 +81,9 @@ class Trees:
 
     @cached_property
     def projective(self) -> np.ndarray:
-        """bool[sentences]: whether the tree, with the artificial root at the left, is projective. A partial tree is if its
-        known edges are part of a projective tree."""
+        """bool[sentences]: whether the tree, with the artificial root at the left, is projective. A
+        partial tree is if its known edges are part of a projective tree.
+        """
         return _projective(self.heads, self.offsets, self.whole)
 
     def select(self, sentences: np.ndarray) -> Trees:
@@ -86,7 +92,8 @@ class Trees:
 
 
 class GoldChildren(NamedTuple):
-    """The children of every node, and the number of edges inside a buffer; packed like the heads (see Trees).
+    """The children of every node, and the number of edges inside a buffer;
+    packed like the heads (see Trees).
 
     Attributes:
         last: int32[total], the last gold child of a node, 0 if none.
@@ -118,10 +125,15 @@ def integers(values: Sequence[int], what: str) -> np.ndarray:
     if array.ndim != 1:
         raise OptimalStepError(f"{must}, in one dimension rather than {array.ndim}")
     if array.dtype.kind in "OSU":  # NumPy turns all elements into text if one is
-        wrong = [number for number in values if not (isinstance(number, int) and abs(number) <= 2**31 - 1)]
+        wrong = [
+            number
+            for number in values
+            if not (isinstance(number, int) and abs(number) <= 2**31 - 1)
+        ]
         whole = array.astype(np.int32) if not wrong else array
     elif array.dtype.kind in "biuf":
-        with np.errstate(invalid="ignore") if array.dtype.kind == "f" else nullcontext():  # not a number, or infinite
+        # not a number, or infinite
+        with np.errstate(invalid="ignore") if array.dtype.kind == "f" else nullcontext():
             whole = array.astype(np.int32)
         wrong = array[differ].tolist() if (differ := whole != array).any() else []
     else:
@@ -134,18 +146,23 @@ def integers(values: Sequence[int], what: str) -> np.ndarray:
 def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
     """Refuse heads outside 0..n and cycles; with ``partial``, heads may be UNKNOWN_HEAD.
 
-    Several children of the root are allowed: the oracles and the projectivization are defined for them.
+    Several children of the root are allowed: the oracles and the projectivization are defined for
+    them.
 
     Raises:
         OptimalStepError: names ``where`` and the first token at fault.
     """
     n = len(heads)
     if n > MAX_TOKENS:
-        raise OptimalStepError(f"{where} has {n} tokens; at most {MAX_TOKENS} are supported (scores are 16-bit)")
+        raise OptimalStepError(
+            f"{where} has {n} tokens; at most {MAX_TOKENS} are supported (scores are 16-bit)"
+        )
     least = UNKNOWN_HEAD if partial else 0
     if n and (heads.min() < least or heads.max() > n):
         token = int(np.flatnonzero((heads < least) | (heads > n))[0]) + 1
-        raise OptimalStepError(f"{where}: the head of token {token} is {heads[token - 1]}, outside 0..{n}")
+        raise OptimalStepError(
+            f"{where}: the head of token {token} is {heads[token - 1]}, outside 0..{n}"
+        )
     token = _first_on_cycle(heads.astype(np.int32))
     if token:
         raise OptimalStepError(f"{where}: token {token} is on a cycle, so the heads are not a tree")
@@ -168,7 +185,9 @@ def _first_on_cycle(heads):
 
 @array_kernel()
 def topmost_nodes(heads):
-    """Return int32[n + 1], the node that the known edges (heads: int32[n + 1]) above each node begin with; linear."""
+    """Return int32[n + 1], the node that the known edges (heads:
+    int32[n + 1]) above each node begin with; linear.
+    """
     topmost = np.full(len(heads), -1, np.int32)
     for i in range(len(heads)):
         node = i
@@ -187,8 +206,9 @@ def topmost_nodes(heads):
 def _is_part_of_projective(heads):
     """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree; linear.
 
-    They are if no two cross, and none covers an ancestor of its head: all nodes that an edge covers descend from its head. If
-    none cross, an edge that covers an ancestor of its head also covers the topmost one.
+    They are if no two cross, and none covers an ancestor of its head: all nodes that an edge covers
+    descend from its head. If none cross, an edge that covers an ancestor of its head also covers
+    the topmost one.
     """
     topmost = topmost_nodes(heads)
     last = np.zeros(len(heads), np.int32)
@@ -197,13 +217,15 @@ def _is_part_of_projective(heads):
         if heads[child] >= 0:
             previous[child] = last[heads[child]]
             last[heads[child]] = child
-    ends = np.empty(len(heads), np.int32)  # the right ends of the edges over a node, the innermost last
+    # the right ends of the edges over a node, the innermost last
+    ends = np.empty(len(heads), np.int32)
     count = 0
     for node in range(len(heads)):
         while count > 0 and ends[count - 1] == node:
             count -= 1
         innermost = ends[count - 1] if count > 0 else np.int32(len(heads))
-        # The edges that begin here, the longest first: to the children on the right, and to the head if it is there.
+        # The edges that begin here, the longest first: to the children on the right,
+        # and to the head if it is there.
         head, child = heads[node], last[node]
         while child > node or head > node:
             end = max(child, head)
@@ -221,7 +243,9 @@ def _is_part_of_projective(heads):
 
 @array_kernel()
 def _projective(heads, offsets, whole):
-    """Return whether each tree is projective: every subtree must span exactly its own nodes. Linear, from the leaves up."""
+    """Return whether each tree is projective: every subtree must span exactly its own nodes.
+    Linear, from the leaves up.
+    """
     sentences = len(offsets) - 1
     projective = np.empty(sentences, np.bool_)
     for s in range(sentences):

@@ -1,4 +1,5 @@
-"""Greedy neural dependency parsing: treebanks, transition system, classifier, training in passes, decoding, evaluation.
+"""Greedy neural dependency parsing: treebanks, transition system, classifier,
+training in passes, decoding, evaluation.
 
 As a library: ``from parser import Parser`` (library/).
 """

@@ -1,6 +1,7 @@
 """Batch sizes, named by their units: large batches fill matrix products better, and cost memory.
 
-Sizes of parsing cost time or memory; on a CPU no tree depends on them. Sizes of training change how its sums are rounded.
+Sizes of parsing cost time or memory; on a CPU no tree depends on them.
+Sizes of training change how its sums are rounded.
 """
 
 # --- Parsing
@@ -8,17 +9,20 @@ Sizes of parsing cost time or memory; on a CPU no tree depends on them. Sizes of
 # Bytes of a file that are read at a time; a chunk is the whole sentences among them.
 BYTES_PER_CHUNK = 2**18
 
-# Tokens of the sentences that a thread parses together, unless a single one has more. Meanwhile it keeps the contributions of
-# the words to the hidden layer: with an encoder, some kilobytes for a token and position.
+# Tokens of the sentences that a thread parses together, unless a single one has more. Meanwhile it
+# keeps the contributions of the words to the hidden layer: with an encoder, some kilobytes for a
+# token and position.
 TOKENS_PER_SPAN = 4_000
 
 # If several threads share a small input, spans are shorter, but at least this long.
 FEWEST_TOKENS_PER_SPAN = 1_000
 
-# Tokens whose sentences are searched together where the items of all of them are kept, or all their trees.
+# Tokens whose sentences are searched together where the items of all of them are kept,
+# or all their trees.
 TOKENS_PER_SEARCH = 2_000
 
-# Sentences that advance together. More sentences do not fill matrix products better, and cost memory.
+# Sentences that advance together. More sentences do not fill matrix products better,
+# and cost memory.
 SENTENCES_PER_BATCH = 1_024
 
 # Lattices of a file that are parsed together.
@@ -32,7 +36,8 @@ CHARACTERS_PER_ANSWER = 500_000
 # Distinct token types whose vectors an encoder makes together.
 TYPES_PER_ENCODING = 256
 
-# Distinct token types whose rows a thread precomputes together: with 256 hidden units, half a megabyte of activations.
+# Distinct token types whose rows a thread precomputes together: with 256 hidden units,
+# half a megabyte of activations.
 # With fewer, values that types share are computed more often.
 TYPES_PER_BATCH = 512
 
@@ -42,15 +47,18 @@ TOKENS_PER_PRETRAINED_READ = 1_000
 # Pieces that a pretrained encoder reads together without torch: with 1,536 hidden units, 3 MB.
 PIECES_PER_READ = 512
 
-# Tokens whose arcs a biaffine scorer scores together, at 7 to 13 kilobytes each: they stay in a processor's cache.
+# Tokens whose arcs a biaffine scorer scores together, at 7 to 13 kilobytes each:
+# they stay in a processor's cache.
 TOKENS_PER_SCORING = 256
 
-# Tokens whose windows a segmenter reads together, unless a single one has more: with 150 units, 25 MB.
+# Tokens whose windows a segmenter reads together, unless a single one has more: with 150 units,
+# 25 MB.
 TOKENS_PER_SEGMENTING = 5_120
 
 # --- Networks in torch
 
-# Tokens that are encoded together: enough to fill the matrix products, and few enough for sentences of like length.
+# Tokens that are encoded together: enough to fill the matrix products,
+# and few enough for sentences of like length.
 TOKENS_PER_ENCODING = 1_000
 
 # Windows that a pretrained encoder reads together; on a device, as many sentences.

@@ -1,4 +1,6 @@
-"""The beam that a parser searches with, from the options of optimal-step parse or from a model's folder."""
+"""The beam that a parser searches with, from the options of optimal-step parse or from a model's
+folder.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ class BeamError(OptimalStepError):
 class Merge(StrEnum):
     """The items of a step that become one.
 
-    * NONE: none, so the beam may have the same tree several times, with its arcs made in different orders.
+    * NONE: none, so the beam may have the same tree several times,
+      with its arcs made in different orders.
     * CONFIGURATION: items with the same stack of the same trees; no tree is lost.
-    * SIGNATURE: items that no feature will ever distinguish, with arc-standard; see decoding/beam/signature.py.
+    * SIGNATURE: items that no feature will ever distinguish, with arc-standard; see
+      decoding/beam/signature.py.
     """
 
     NONE = "none"
@@ -33,7 +37,8 @@ class Merge(StrEnum):
 class Scores(StrEnum):
     """The score of a transition.
 
-    * LOCAL: the logarithm of its probability among the applicable ones, for a classifier trained transition by transition.
+    * LOCAL: the logarithm of its probability among the applicable ones, for a classifier trained
+      transition by transition.
     * GLOBAL: the classifier's score itself, for a classifier trained on whole computations.
     """
 
@@ -43,12 +48,15 @@ class Scores(StrEnum):
 
 @dataclass(frozen=True)
 class Beam:
-    """A beam: how many items it keeps after each step, which of them it merges, and how transitions are scored.
+    """A beam: how many items it keeps after each step, which of them it merges,
+    and how transitions are scored.
 
-    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/beam/reranking.py).
+    With ``rerank``, the heads that the encoder predicts help to choose among its trees
+    (decoding/beam/reranking.py).
 
     Raises:
-        BeamError: the size is not a number from 1 to MAX_SIZE, merge or scores are unknown, or one tree is to be reranked.
+        BeamError: the size is not a number from 1 to MAX_SIZE, merge or scores are unknown,
+            or one tree is to be reranked.
     """
 
     size: int
@@ -60,20 +68,30 @@ class Beam:
         if isinstance(self.size, Integral) and not isinstance(self.size, bool):
             object.__setattr__(self, "size", int(self.size))  # may be numpy's
         if type(self.size) is not int or not 1 <= self.size <= MAX_SIZE:
-            raise BeamError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
+            raise BeamError(
+                f"a beam of {self.size} items is not possible; "
+                f"give a size from 1 (greedy) to {MAX_SIZE}"
+            )
         if type(self.rerank) is not bool:
             raise BeamError(f"rerank={self.rerank} is not possible; it is true or false")
         if self.rerank and self.size == 1:
-            raise BeamError("reranking needs several trees, and without a beam there is one; give a beam size, such as 8")
+            raise BeamError(
+                "reranking needs several trees, and without a beam there is one; "
+                "give a beam size, such as 8"
+            )
         for name, kind in {"merge": Merge, "scores": Scores}.items():
             value = getattr(self, name)
             if value not in [*kind]:
                 near = did_you_mean(str(value), kind)
-                raise BeamError(f"{name}={value} is unknown to a beam{near}; known: {', '.join(kind)}")
+                raise BeamError(
+                    f"{name}={value} is unknown to a beam{near}; known: {', '.join(kind)}"
+                )
             object.__setattr__(self, name, kind(value))
 
     def without_signatures(self) -> Beam:
-        """Return the beam for training and lattices: it merges equal configurations instead of equal signatures."""
+        """Return the beam for training and lattices:
+        it merges equal configurations instead of equal signatures.
+        """
         return replace(self, merge=Merge.CONFIGURATION) if self.merge is Merge.SIGNATURE else self
 
     def check_k_best(self, k: int) -> None:
@@ -84,8 +102,8 @@ class Beam:
         """
         if k < 1 or (k > self.size and self.merge is not Merge.SIGNATURE):
             raise BeamError(
-                f"a beam of {self.size} cannot yield the {k} best trees; ask for 1 to {self.size}, widen the beam, or "
-                f"let its items stand for many trees (merge={Merge.SIGNATURE})"
+                f"a beam of {self.size} cannot yield the {k} best trees; ask for 1 to {self.size}, "
+                f"widen the beam, or let its items stand for many trees (merge={Merge.SIGNATURE})"
             )
 
 
@@ -94,7 +112,9 @@ def is_greedy(beam: Beam | None) -> bool:
     return beam is None or beam.size == 1
 
 
-def searching(own: Beam | None, size: int | None = None, merge: Merge | None = None, rerank: bool = False) -> Beam | None:
+def searching(
+    own: Beam | None, size: int | None = None, merge: Merge | None = None, rerank: bool = False
+) -> Beam | None:
     """Return the beam to search with: the model's own, changed by the arguments.
 
     Args:
@@ -110,10 +130,15 @@ def searching(own: Beam | None, size: int | None = None, merge: Merge | None = N
     beam = own or Beam(1)
     size = beam.size if size is None else size
     if merge is not None and size == 1:
-        raise BeamError(f"merge={merge} needs a beam, and without one the parser is greedy; give a beam size, such as 8")
+        raise BeamError(
+            f"merge={merge} needs a beam, and without one the parser is greedy; "
+            "give a beam size, such as 8"
+        )
     return replace(beam, size=size, merge=merge or beam.merge, rerank=rerank or beam.rerank)
 
 
 def as_fields(beam: Beam) -> dict[str, Any]:
-    """Return a beam as plain values, as a model's folder holds it: ``Beam(**as_fields(beam))`` is the beam."""
+    """Return a beam as plain values, as a model's folder holds it:
+    ``Beam(**as_fields(beam))`` is the beam.
+    """
     return {name: value for name, value in asdict(beam).items() if name != "rerank" or value}

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 
 def work_for_parent(at_end: Callable[[], None]) -> None:
-    """Let this process of multiprocessing ignore Ctrl-C and end with its parent; call this first in it.
+    """Let this process of multiprocessing ignore Ctrl-C and end with its parent;
+    call this first in it.
 
     Args:
         at_end: called if the parent ends first, because a killed parent cannot clean up.
@@ -29,9 +30,11 @@ def _end_after_parent(at_end: Callable[[], None]) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent, which holds its standard input open, ends in any way; call this first in it."""
-    # Under another number: on Windows, libraries that inspect standard input when they are loaded would wait for the thread
-    # that reads it.
+    """End this process when its parent, which holds its standard input open, ends in any way;
+    call this first in it.
+    """
+    # Under another number: on Windows, libraries that inspect standard input when they are loaded
+    # would wait for the thread that reads it.
     held_open = os.dup(sys.stdin.fileno())
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     threading.Thread(target=_wait_for_parent, args=(held_open,), daemon=True).start()

@@ -1,8 +1,10 @@
-"""Reads the parts of a model folder, which may come from a stranger, so that nothing in them is trusted.
+"""Reads the parts of a model folder, which may come from a stranger,
+so that nothing in them is trusted.
 
-Everything is checked before it is used: types and ranges of the settings, values of vocabularies, and the names, types and
-shapes of the tensors, which the header of the safetensors file lists. No setting can ask for more numbers than the file holds.
-Every failure is a ModelError that names the part and the fix.
+Everything is checked before it is used: types and ranges of the settings, values of vocabularies,
+and the names, types and shapes of the tensors, which the header of the safetensors file lists. No
+setting can ask for more numbers than the file holds. Every failure is a ModelError that names the
+part and the fix.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from parser.network_spec import ClassifierSpec, check_type
 from parser.storage import replacing
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
-# The parts that parser/text reads: a tokenizer and a segmenter. Older folders may have a tokenizer of UDPipe 1.
+# The parts that parser/text reads: a tokenizer and a segmenter.
+# Older folders may have a tokenizer of UDPipe 1.
 TOKENIZER = "tokenizer.json"
 TOKENIZER_TENSORS = "tokenizer.safetensors"
 UDPIPE_TOKENIZER = "tokenizer.udpipe"
@@ -72,7 +75,9 @@ MAX_LOOKAHEAD = 10
 
 
 class ModelError(OptimalStepError):
-    """A folder is not a model that this version can load; the message names the part and the fix."""
+    """A folder is not a model that this version can load;
+    the message names the part and the fix.
+    """
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,8 @@ class TensorInfo:
 
 
 def find_model(folder: Path) -> Path:
-    """Return the model's folder: ``folder``, or the one in it if it is a run's folder; look up no names.
+    """Return the model's folder: ``folder``, or the one in it if it is a run's folder;
+    look up no names.
 
     Raises:
         ModelError: there is none.
@@ -92,16 +98,22 @@ def find_model(folder: Path) -> Path:
     with errors_named(folder):
         folder = Path(folder)
         if folder.is_file():
-            raise ModelError(f"{folder}: this is a file; give the folder of a model, before the file to be parsed")
+            raise ModelError(
+                f"{folder}: this is a file; give the folder of a model, "
+                "before the file to be parsed"
+            )
         if not folder.is_dir():
             raise ModelError(
-                f"{folder}: there is neither a folder nor a model of this name; give the folder of a run, or a name that "
-                "optimal-step get lists"
+                f"{folder}: there is neither a folder nor a model of this name; give the folder of "
+                "a run, or a name that optimal-step get lists"
             )
         inside = folder / MODEL
         found = inside if not os.path.lexists(folder / SETTINGS) and inside.is_dir() else folder
         if not _holds_parts(found):
-            raise ModelError(f"{folder}: this folder holds no model; give the folder of a run, or the folder model/ in it")
+            raise ModelError(
+                f"{folder}: this folder holds no model; give the folder of a run, "
+                "or the folder model/ in it"
+            )
         return found
 
 
@@ -116,7 +128,9 @@ def text_files(folder: Path) -> list[str]:
 
 
 def copy_text_files(source: Path, target: Path) -> None:
-    """Copy what turns text into words and sentences from a model's folder to another; what was there before goes."""
+    """Copy what turns text into words and sentences from a model's folder to another;
+    what was there before goes.
+    """
     for name in TEXT_FILES:
         (target / name).unlink(missing_ok=True)
     for name in text_files(source):
@@ -134,17 +148,21 @@ def _holds_parts(folder: Path) -> bool:
 
 
 def fetched_models(what: str = "a fetched model") -> Path:
-    """Return the folder of models that ``optimal-step get`` has fetched: below XDG_CACHE_HOME if absolute, else ~/.cache.
+    """Return the folder of models that ``optimal-step get`` has fetched:
+    below XDG_CACHE_HOME if absolute, else ~/.cache.
 
     Raises:
-        ModelError: there is no home folder, as for an unknown user in a container; the message calls the model ``what``.
+        ModelError: there is no home folder, as for an unknown user in a container; the message
+            calls the model ``what``.
     """
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         return (given if given.is_absolute() else Path.home() / ".cache") / "optimal-step"
     except RuntimeError as error:
         fix = "set HOME, or XDG_CACHE_HOME to the absolute path of a folder"
-        raise ModelError(f"{what} would be in the home folder, and this user has none; {fix}") from error
+        raise ModelError(
+            f"{what} would be in the home folder, and this user has none; {fix}"
+        ) from error
 
 
 def is_plain_name(name: str) -> bool:
@@ -159,7 +177,9 @@ def plain_name(name: str) -> str:
         OptimalStepError: it is not a plain name.
     """
     if not is_plain_name(name):
-        raise OptimalStepError(f"{name!r} is not a plain name: letters, digits, . _ and -, and not {INDEX}")
+        raise OptimalStepError(
+            f"{name!r} is not a plain name: letters, digits, . _ and -, and not {INDEX}"
+        )
     return name
 
 
@@ -188,7 +208,8 @@ def read_settings(folder: Path) -> dict[str, Any]:
     with errors_named(path):
         for name in _removed(settings):
             raise ModelError(
-                f"{path}: it was trained with {name}, which was removed; optimal-step at commit {_LAST_COMMIT} reads it"
+                f"{path}: it was trained with {name}, which was removed; "
+                f"optimal-step at commit {_LAST_COMMIT} reads it"
             )
     return settings
 
@@ -220,7 +241,10 @@ def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
     path = _part(folder, name)
     with errors_named(path), safe_open(path, framework="np") as tensors:
         slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 - it is not a mapping
-        return {name: TensorInfo(found.get_dtype(), tuple(found.get_shape())) for name, found in slices.items()}
+        return {
+            name: TensorInfo(found.get_dtype(), tuple(found.get_shape()))
+            for name, found in slices.items()
+        }
 
 
 def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
@@ -234,7 +258,10 @@ def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
         tensors = load_file(path)
         for key, tensor in tensors.items():
             if not np.isfinite(tensor).all():
-                raise OptimalStepError(f"{key} holds NaN or infinity, as after a training that diverged; train the model again")
+                raise OptimalStepError(
+                    f"{key} holds NaN or infinity, as after a training that diverged; "
+                    "train the model again"
+                )
             if tensor.dtype == np.float16:
                 tensors[key] = tensor.astype(np.float32)
         return tensors
@@ -248,19 +275,26 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[
     """
     for name in [*expected, *found]:
         if name not in found:
-            raise OptimalStepError(f"{name} is missing, so the parts do not belong to the same model")
+            raise OptimalStepError(
+                f"{name} is missing, so the parts do not belong to the same model"
+            )
         if name not in expected:
             raise OptimalStepError(f"{name} belongs to another model")
         here, there = found[name], TensorInfo(_FLOAT32, expected[name])
         if here.shape != there.shape or here.type not in (_FLOAT32, _FLOAT16):
-            is_there = f"{name} is {here.type}{list(here.shape)} where the settings expect {there.type}{list(there.shape)}"
+            is_there = (
+                f"{name} is {here.type}{list(here.shape)} where the settings expect "
+                f"{there.type}{list(there.shape)}"
+            )
             raise OptimalStepError(f"{is_there}, so the parts do not belong to the same model")
 
 
 def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> ClassifierSpec:
-    """Check types and ranges of the settings of classifier and features; return the classifier's spec.
+    """Check types and ranges of the settings of classifier and features;
+    return the classifier's spec.
 
-    No size may be larger than the number of numbers in all tensors, so that the layout to compare with the header is small.
+    No size may be larger than the number of numbers in all tensors, so that the layout to compare
+    with the header is small.
 
     Raises:
         KeyError, TypeError, ValueError: something is missing or invalid.
@@ -359,25 +393,35 @@ def check_written(kind: str, value: str) -> None:
     value.encode("utf-8")  # UnicodeEncodeError is a ValueError
 
 
-def upgrade(settings: dict[str, Any], tensors: dict[str, _T]) -> tuple[dict[str, Any], dict[str, _T]]:
+def upgrade(
+    settings: dict[str, Any], tensors: dict[str, _T]
+) -> tuple[dict[str, Any], dict[str, _T]]:
     """Convert settings and tensors of any of FORMATS to FORMAT.
 
-    In format 1, slots that read a token itself read ``context``, and the tensors of the token representation had other names.
-    Older scorers of lemmas (scores_older_lemmas) are left out.
+    In format 1, slots that read a token itself read ``context``, and the tensors of the token
+    representation had other names. Older scorers of lemmas (scores_older_lemmas) are left out.
     """
     if scores_older_lemmas(settings):
         classifier = settings["classifier"]
         encoder = {name: value for name, value in classifier["encoder"].items() if name != "lemmas"}
         settings = settings | {"classifier": classifier | {"encoder": encoder}}
-        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("tokens.lemmas.")}
+        tensors = {
+            name: tensor
+            for name, tensor in tensors.items()
+            if not name.startswith("tokens.lemmas.")
+        }
     if settings["format"] == FORMAT:
         return settings, tensors
     slots = [slot.replace(":context", ":token") for slot in settings["slots"]]
-    return settings | {"format": FORMAT, "slots": slots}, {_renamed(name): tensor for name, tensor in tensors.items()}
+    return settings | {"format": FORMAT, "slots": slots}, {
+        _renamed(name): tensor for name, tensor in tensors.items()
+    }
 
 
 def scores_older_lemmas(settings: dict[str, Any]) -> bool:
-    """Return whether a model learned lemmas together with its parser, as in older versions, from an encoder's layer."""
+    """Return whether a model learned lemmas together with its parser, as in older versions,
+    from an encoder's layer.
+    """
     encoder = settings["classifier"].get("encoder")
     return bool(encoder) and "layer" in (encoder.get("lemmas") or {})
 
@@ -395,18 +439,31 @@ def errors_named(path: Path) -> Iterator[None]:
     except ModelError:
         raise
     except OSError as error:
-        raise ModelError(f"{path}: it cannot be read ({error.strerror or error}); copy the whole folder again") from error
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
+        raise ModelError(
+            f"{path}: it cannot be read ({error.strerror or error}); copy the whole folder again"
+        ) from error
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
         said = f"there is no field {error}" if isinstance(error, KeyError) else str(error)
         said = said if len(said) <= _QUOTED else f"{said[:_QUOTED]}..."
-        raise ModelError(f"{path}: this part of the model is damaged ({said}); copy the folder again") from error
+        raise ModelError(
+            f"{path}: this part of the model is damaged ({said}); copy the folder again"
+        ) from error
 
 
 def _part(folder: Path, name: str) -> Path:
     path = folder / name
     with errors_named(path):
         if not os.path.lexists(path):
-            raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
+            raise ModelError(
+                f"{path}: this part of the model is missing; copy the whole folder again"
+            )
         if not path.is_file():  # reading a pipe would wait
             raise ModelError(f"{path}: not a regular file; copy the whole folder again")
     return path

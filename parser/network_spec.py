@@ -1,11 +1,14 @@
-"""The parts of networks, each declared once: settings with their ranges, parameters with their shapes.
+"""The parts of networks, each declared once: settings with their ranges,
+parameters with their shapes.
 
-A part is a dataclass. A group of settings extends it by settings that only training reads (settings/groups.py). A model folder
-holds its fields as JSON (``read``). ``shapes`` gives the sizes of parameters to the modules of torch and to the check of a
-folder. To add an option to the encoder: a field with its range here, its parameters in ``shapes``, its use in networks/, and in
-inference/ if parsing needs it, and its value in configs/.
+A part is a dataclass. A group of settings extends it by settings that only training reads
+(settings/groups.py). A model folder holds its fields as JSON (``read``). ``shapes`` gives the sizes
+of parameters to the modules of torch and to the check of a folder. To add an option to the encoder:
+a field with its range here, its parameters in ``shapes``, its use in networks/, and in inference/
+if parsing needs it, and its value in configs/.
 
-The range of a number is declared with its field: ``hidden: int = field(metadata=between(1, 65_536, "the number of units"))``.
+The range of a number is declared with its field: ``hidden: int = field(metadata=between(1, 65_536,
+"the number of units"))``.
 
 Parts are not frozen, because OmegaConf cannot set fields of frozen dataclasses.
 """
@@ -47,8 +50,12 @@ class Range:
         return f"{self.what} must be {least} and {most}"
 
 
-def between(lowest: float, highest: float, what: str, *, above: bool = False, below: bool = False) -> dict[str, Range]:
-    """Return the metadata of a field with this range; see Range. For a dictionary, it is the range of each value."""
+def between(
+    lowest: float, highest: float, what: str, *, above: bool = False, below: bool = False
+) -> dict[str, Range]:
+    """Return the metadata of a field with this range; see Range. For a dictionary,
+    it is the range of each value.
+    """
     return {"range": Range(lowest, highest, what, above, below)}
 
 
@@ -60,7 +67,9 @@ def range_of(field: Field[Any]) -> Range | None:
 def dataclass_of(annotation: Any) -> type | None:
     """Return the dataclass in an annotation ``D`` or ``D | None``."""
     options = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
-    return next((option for option in options if isinstance(option, type) and is_dataclass(option)), None)
+    return next(
+        (option for option in options if isinstance(option, type) and is_dataclass(option)), None
+    )
 
 
 Shapes = dict[str, tuple[int, ...]]
@@ -73,7 +82,8 @@ _EMBEDDING = between(1, 10_000, "the length of a vector")
 _DROPPED = between(0, 1, "a share of numbers", below=True)
 _LAYERS = between(1, 1000, "the number of layers")
 
-# The functions of hidden units. kernels/active_units.py uses their places here, networks/layers.py has their derivatives.
+# The functions of hidden units. kernels/active_units.py uses their places here,
+# networks/layers.py has their derivatives.
 ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 
 # The parameters of one direction of a layer, as torch.nn.LSTM calls them.
@@ -86,7 +96,9 @@ class Spec:
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """Return the part of an object that has at least these fields, such as a group of settings."""
+        """Return the part of an object that has at least these fields,
+        such as a group of settings.
+        """
         nested = {name: part for name, part, _ in _nested(cls) if getattr(given, name) is not None}
         return cls(
             **{spec_field.name: getattr(given, spec_field.name) for spec_field in fields(cls)}
@@ -103,7 +115,8 @@ class Spec:
             key: the name of the part in messages.
 
         Raises:
-            KeyError, TypeError, ValueError: a field is missing, unknown, of another type or out of its range.
+            KeyError, TypeError, ValueError: a field is missing, unknown,
+                of another type or out of its range.
         """
         check_type(plain, dict, key)
         types = get_type_hints(cls)
@@ -120,27 +133,38 @@ class Spec:
                 part, many = nested[name]
                 if many:
                     check_type(value, dict, called)
-                    value = {name: part.read(some, largest, f"{called}.{name}") for name, some in value.items()}
+                    value = {
+                        name: part.read(some, largest, f"{called}.{name}")
+                        for name, some in value.items()
+                    }
                 elif value is not None:
                     value = part.read(value, largest, called)
             else:
                 check_type(value, types[name], called)
-                if (bounds := range_of(spec_field)) is not None and (said := bounds.violation(value)) is not None:
+                if (bounds := range_of(spec_field)) is not None and (
+                    said := bounds.violation(value)
+                ) is not None:
                     raise OptimalStepError(f"{called}: {said}")
                 if type(value) is int and value > largest:
-                    raise OptimalStepError(f"{called} is larger than the {largest:,} numbers in the tensors")
+                    raise OptimalStepError(
+                        f"{called} is larger than the {largest:,} numbers in the tensors"
+                    )
             values[name] = value
         return cls(**values)
 
 
 def check_type(value: object, kind: type, called: str) -> None:
-    """Raise TypeError unless a plain value is of a type; an integer counts as a float, a bool does not count as an integer."""
+    """Raise TypeError unless a plain value is of a type; an integer counts as a float, a bool does
+    not count as an integer.
+    """
     if type(value) is not kind and not (kind is float and type(value) is int):
         raise TypeError(f"{called} is {type(value).__name__}, not {kind.__name__}")
 
 
 def _nested(spec: type[Spec]) -> Iterator[tuple[str, type[Spec], bool]]:
-    """Yield the fields that are parts, or dictionaries of parts: name, class, and whether it is a dictionary."""
+    """Yield the fields that are parts, or dictionaries of parts: name, class,
+    and whether it is a dictionary.
+    """
     types = get_type_hints(spec)
     for spec_field in fields(spec):
         many = get_origin(types[spec_field.name]) is dict
@@ -180,7 +204,8 @@ class CharacterSpec(Spec):
     Attributes:
         embedding: length of a character's vector.
         hidden: units of each direction.
-        longest: characters of a form that are read, see data/parts/characters.py; each takes a row of memory for every token.
+        longest: characters of a form that are read, see data/parts/characters.py; each takes a row
+            of memory for every token.
     """
 
     embedding: int = field(metadata=_EMBEDDING)
@@ -195,7 +220,11 @@ class CharacterSpec(Spec):
     def shapes(self, n_characters: int) -> Shapes:
         """Return the shapes of the parameters, for this many characters with a vector."""
         side = lstm_shapes(self.embedding, self.hidden)
-        return {"vectors": (n_characters, self.embedding)} | prefixed("forwards.", side) | prefixed("backwards.", side)
+        return (
+            {"vectors": (n_characters, self.embedding)}
+            | prefixed("forwards.", side)
+            | prefixed("backwards.", side)
+        )
 
 
 @dataclass
@@ -203,9 +232,12 @@ class TaggerSpec(Spec):
     """How tags are predicted (networks/tasks.py).
 
     Attributes:
-        layer: the layer of the encoder whose outputs are tagged, from 1; the layers above it read the tags.
-        size: length of a tag's expected vector, for each task; 0: the layers above do not read the tags.
-        dropout: share of the numbers of the tokens' vectors that is dropped for the tagger in training.
+        layer: the layer of the encoder whose outputs are tagged, from 1;
+            the layers above it read the tags.
+        size: length of a tag's expected vector, for each task; 0:
+            the layers above do not read the tags.
+        dropout: share of the numbers of the tokens' vectors that is dropped for the tagger in
+            training.
     """
 
     layer: int = field(metadata=between(1, 100, "the number of a layer"))
@@ -213,10 +245,14 @@ class TaggerSpec(Spec):
     dropout: float = field(metadata=_DROPPED)
 
     def shapes(self, width: int, tags: Mapping[str, ValueCounts]) -> Shapes:
-        """Return the shapes of the parameters, for vectors of tokens of this length and, by task, these values."""
+        """Return the shapes of the parameters, for vectors of tokens of this length and,
+        by task, these values.
+        """
         shapes: Shapes = {}
         for task, counts in tags.items():
-            shapes |= prefixed(f"outputs.{task}.", counts.shapes(width)) | {f"biases.{task}": (counts.values,)}
+            shapes |= prefixed(f"outputs.{task}.", counts.shapes(width)) | {
+                f"biases.{task}": (counts.values,)
+            }
             if self.size:
                 shapes |= prefixed(f"inputs.{task}.", counts.shapes(self.size))
         return shapes
@@ -237,7 +273,9 @@ class HeadSpec(Spec):
     dropout: float = field(metadata=_DROPPED)
 
     def shapes(self, width: int, n_relations: int) -> Shapes:
-        """Return the shapes of the parameters, for vectors of tokens of this length and this many relations."""
+        """Return the shapes of the parameters,
+        for vectors of tokens of this length and this many relations.
+        """
         sizes = {"arc_dependent": self.size, "arc_head": self.size}
         sizes |= {"relation_dependent": self.relation_size, "relation_head": self.relation_size}
         shapes: Shapes = {f"{layer}.weight": (size, width) for layer, size in sizes.items()}
@@ -258,7 +296,8 @@ class LemmaSpec(Spec):
         size: units of the hidden layer.
         buckets: the number of vectors of affixes; affixes with the same hash share a vector.
         dropout: share of the hidden units dropped in training.
-        trigrams: how many trigrams within the word are read, ending 1, 2, ... characters before its end.
+        trigrams: how many trigrams within the word are read, ending 1, 2, ...
+            characters before its end.
     """
 
     size: int = field(metadata=_UNITS)
@@ -329,13 +368,14 @@ class BiLSTMSpec(Spec):
     def __post_init__(self) -> None:
         if self.tagger is None:
             return
-        highest = self.layers - 1 if self.tagger.size else self.layers  # no layer above the last one reads tags
+        # no layer above the last one reads tags
+        highest = self.layers - 1 if self.tagger.size else self.layers
         if self.tagger.layer > highest:
             below = f"choose a layer of at most {highest}" if highest else "choose more layers"
             unread = ", tagger.size=0" if self.tagger.layer == self.layers else ""
             raise OptimalStepError(
-                f"tagger.layer={self.tagger.layer}: a layer above it reads the tags, but layers={self.layers}; "
-                f"{below}{unread}, or tagger=null"
+                f"tagger.layer={self.tagger.layer}: a layer above it reads the tags, but "
+                f"layers={self.layers}; {below}{unread}, or tagger=null"
             )
 
     @property
@@ -384,9 +424,11 @@ class ClassifierSpec(MlpSpec):
     """All that is needed to build a classifier, besides its vocabularies.
 
     Attributes:
-        embeddings: by attribute, how it is embedded; with an encoder, all but the relation are the encoder's input.
+        embeddings: by attribute, how it is embedded; with an encoder,
+            all but the relation are the encoder's input.
         encoder: the encoder of a contextual token representation; None for a static one.
-        pretrained: a pretrained encoder whose vectors are further input of the encoder; None if there is none.
+        pretrained: a pretrained encoder whose vectors are further input of the encoder;
+            None if there is none.
     """
 
     embeddings: dict[str, Embedding]
@@ -402,6 +444,8 @@ class ValueCounts:
     elements: int | None = None
 
     def shapes(self, size: int) -> Shapes:
-        """Return the shapes of vectors of this length: one for each value, and one for each element; both are added up."""
+        """Return the shapes of vectors of this length: one for each value, and one for each
+        element; both are added up.
+        """
         whole: Shapes = {"whole": (self.values, size)}
         return whole if self.elements is None else whole | {"elements": (self.elements, size)}

@@ -1,8 +1,9 @@
 """Files written whole or not at all; files locked by one process at a time; checksums and versions.
 
-Readers and resumed runs never see half a file: a file is written under a temporary name, then renamed. Temporary names are
-``.NAME.TOKEN.tmp`` and ``.NAME.TOKEN.old``. The token is random, so that two processes never use the same name, even if process
-ids repeat. remove_leftovers() removes what killed processes leave behind.
+Readers and resumed runs never see half a file: a file is written under a temporary name, then
+renamed. Temporary names are ``.NAME.TOKEN.tmp`` and ``.NAME.TOKEN.old``. The token is random, so
+that two processes never use the same name, even if process ids repeat. remove_leftovers() removes
+what killed processes leave behind.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from oracles.errors import OptimalStepError
 log = logging.getLogger(__name__)
 
 _PACKAGE = Path(__file__).resolve().parent
-# The folder of configs/, data/ and models/: the package itself if installed, the folder above it in a checkout.
+# The folder of configs/, data/ and models/: the package itself if installed,
+# the folder above it in a checkout.
 HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
 
 _DISTRIBUTIONS = (
@@ -46,7 +48,9 @@ _LEFTOVER = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.(tmp|old)")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` to write a file to; rename it at the end, remove it after an error."""
+    """Yield a temporary path beside ``path`` to write a file to; rename it at the end,
+    remove it after an error.
+    """
     temporary = _beside(path, "tmp")
     try:
         with naming(path):
@@ -59,7 +63,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder, as replacing() does. An older one at ``path`` stays in place until the new one is complete."""
+    """Yield a temporary folder, as replacing() does. An older one at ``path`` stays in place until
+    the new one is complete.
+    """
     temporary, older = _beside(path, "tmp"), _beside(path, "old")
     temporary.mkdir(parents=True)
     try:
@@ -80,7 +86,9 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def remove_temporaries(paths: Iterable[Path]) -> None:
-    """Remove the temporary files of ``paths`` that processes left. Call it only when these processes are dead."""
+    """Remove the temporary files of ``paths`` that processes left.
+    Call it only when these processes are dead.
+    """
     names: dict[Path, set[str]] = defaultdict(set)
     for path in paths:
         target = Path(os.path.realpath(path))
@@ -93,7 +101,9 @@ def remove_temporaries(paths: Iterable[Path]) -> None:
 
 
 def remove_old_temporaries(folder: Path) -> None:
-    """Remove temporary files that no process has written to for a day, from a folder that several processes write to."""
+    """Remove temporary files that no process has written to for a day,
+    from a folder that several processes write to.
+    """
     for path in folder.glob(".*.tmp"):
         with suppress(OSError):  # another process has renamed or removed it
             if _LEFTOVER.fullmatch(path.name) and path.stat().st_mtime < time.time() - _DAY:
@@ -101,7 +111,8 @@ def remove_old_temporaries(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files and folders of dead processes. Call it from the only process that writes to the folder.
+    """Remove the temporary files and folders of dead processes.
+    Call it from the only process that writes to the folder.
 
     An older folder comes back if its process died between moving it away and moving the new one in.
     """
@@ -120,7 +131,8 @@ def remove_leftovers(folder: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write a value as indented JSON with a final newline, atomically.
 
-    Lone surrogates, such as the bytes of a file's name that are not UTF-8, become escapes, which JSON reads back.
+    Lone surrogates, such as the bytes of a file's name that are not UTF-8, become escapes,
+    which JSON reads back.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     with replacing(path) as temporary:
@@ -167,7 +179,8 @@ class LockedError(Exception):
 
 @contextmanager
 def locked(path: Path, *, wait: bool) -> Iterator[None]:
-    """Lock a file, which is created if needed, and stays. The system unlocks it when the process ends in any way.
+    """Lock a file, which is created if needed, and stays.
+    The system unlocks it when the process ends in any way.
 
     Args:
         path: the file; the process writes its id there.
@@ -176,7 +189,8 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
     Raises:
         LockedError: another process has locked it, and ``wait`` is false.
     """
-    from filelock import lock_descriptor, unlock_descriptor  # loads asyncio, which parsing does not need
+    # loads asyncio, which parsing does not need
+    from filelock import lock_descriptor, unlock_descriptor
 
     with path.open("a+b") as file:
         if not lock_descriptor(file.fileno(), blocking=False):

@@ -1,10 +1,13 @@
-"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training,serving} [OPTIONS]."""
+"""Measures this project on this machine: python scripts/benchmark.py
+{oracles,parsing,training,serving} [OPTIONS].
+"""
 
 import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    # not this folder, where a parser.py of yours may lie
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
     from parser.commands.__main__ import start
 
     start("benchmark")

@@ -1,14 +1,17 @@
-"""Renews what the pages take from elsewhere: python scripts/documentation.py [--check] [--trained] [PAGE ...].
+"""Renews what the pages take from elsewhere: python scripts/documentation.py [--check] [--trained]
+[PAGE ...].
 
-Without PAGE, it renews README.md, CONTRIBUTING.md and all pages of docs/; with --check, it only names those that are stale.
+Without PAGE, it renews README.md, CONTRIBUTING.md and all pages of docs/; with --check, it only
+names those that are stale.
 
-* ``<!-- generated: MAKER ARGUMENTS -->`` to ``<!-- end -->``: a maker of MAKERS writes what stands between.
-* ```` ```console ````: what the block of commands or of Python before it prints: all of it, or the paragraphs whose first lines
-  stand there.
-  With ``<!-- not compared: REASON -->`` in the line before, it is left alone; with ``<!-- trained: REASON -->``, it is renewed
-  only by --trained, since its commands take a minute and print other numbers on other processors.
-* ``![TEXT](FILE.svg)``, where FILE.conllu is beside it: a drawing of its first tree, or of the configuration that its comments
-  name (worked_configuration.py).
+* ``<!-- generated: MAKER ARGUMENTS -->`` to ``<!-- end -->``:
+  a maker of MAKERS writes what stands between.
+* ```` ```console ````: what the block of commands or of Python before it prints: all of it, or the
+  paragraphs whose first lines stand there. With ``<!-- not compared: REASON -->`` in the line
+  before, it is left alone; with ``<!-- trained: REASON -->``, it is renewed only by --trained,
+  since its commands take a minute and print other numbers on other processors.
+* ``![TEXT](FILE.svg)``, where FILE.conllu is beside it: a drawing of its first tree, or of the
+  configuration that its comments name (worked_configuration.py).
 
 mkdocs.yml calls the functions on_... while the site is built.
 """
@@ -119,7 +122,9 @@ def with_generated_parts(page: Path, text: str) -> str:
 
     def part(match: re.Match[str]) -> str:
         if match[1] not in MAKERS:
-            raise DocumentationError(f"{page}: there is no maker {match[1]!r}; known: {', '.join(MAKERS)}")
+            raise DocumentationError(
+                f"{page}: there is no maker {match[1]!r}; known: {', '.join(MAKERS)}"
+            )
         generated = MAKERS[match[1]](*shlex.split(match[2] or ""))
         return "\n\n".join([match[0].partition("\n")[0], generated.strip("\n"), _END])
 
@@ -130,7 +135,8 @@ def with_outputs(page: Path, text: str, trained: bool = False) -> str:
     """Return the text of a page with the outputs that its commands print now.
 
     Raises:
-        DocumentationError: an output follows no command, or its command fails or prints nothing that begins like it.
+        DocumentationError: an output follows no command,
+            or its command fails or prints nothing that begins like it.
     """
     lines, commands = text.splitlines(), None
     shown = []
@@ -156,21 +162,34 @@ def with_outputs(page: Path, text: str, trained: bool = False) -> str:
 
 
 def output_of(commands: str) -> str:
-    """Return the standard output of a block of commands, in a folder with the folders of the checkout.
+    """Return the standard output of a block of commands,
+    in a folder with the folders of the checkout.
 
     Raises:
         DocumentationError: a command fails.
     """
     python = shlex.quote(sys.executable)
     commands = re.sub(r"^(\.venv/bin/)?python(?= )", lambda _: python, commands, flags=re.MULTILINE)
-    commands = re.sub(r"\boptimal-step (\w+)", lambda match: f"{python} scripts/{match[1]}.py", commands)
+    commands = re.sub(
+        r"\boptimal-step (\w+)", lambda match: f"{python} scripts/{match[1]}.py", commands
+    )
     with TemporaryDirectory() as folder:
         for name in ("data", "docs", "experiments", "scripts", "tests"):
             (Path(folder) / name).symlink_to(ROOT / name)
-        environment = {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "XDG_CACHE_HOME": str(Path(folder) / "cache")}
-        environment["NUMBA_DISABLE_JIT"] = "0"  # tests of kernels as plain Python would wait here for minutes
+        environment = {
+            "PYTHONPATH": str(ROOT),
+            "PYTHONUTF8": "1",
+            "XDG_CACHE_HOME": str(Path(folder) / "cache"),
+        }
+        # tests of kernels as plain Python would wait here for minutes
+        environment["NUMBA_DISABLE_JIT"] = "0"
         done = subprocess.run(
-            ["sh", "-ec", commands], cwd=folder, env=os.environ | environment, capture_output=True, text=True, encoding="utf-8"
+            ["sh", "-ec", commands],
+            cwd=folder,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         )
     if done.returncode:
         raise DocumentationError(f"the commands before it fail:\n{commands}\n{done.stderr}")
@@ -178,7 +197,8 @@ def output_of(commands: str) -> str:
 
 
 def excerpt(shown: str, printed: str) -> str:
-    """Return the shown part of an output: all of it, or the paragraphs with the same first lines as those shown before.
+    """Return the shown part of an output: all of it,
+    or the paragraphs with the same first lines as those shown before.
 
     Raises:
         DocumentationError: no paragraph has such a first line.
@@ -191,7 +211,10 @@ def excerpt(shown: str, printed: str) -> str:
     for first in wanted:
         if first not in by_first_line:
             first_lines = ", ".join(map(repr, reversed(by_first_line)))
-            raise DocumentationError(f"the commands before it print no paragraph that begins with {first!r}, but {first_lines}")
+            raise DocumentationError(
+                f"the commands before it print no paragraph that begins with {first!r}, "
+                f"but {first_lines}"
+            )
     return "\n\n".join(by_first_line[first] for first in wanted)
 
 
@@ -204,14 +227,17 @@ def pictures(page: Path, text: str) -> Iterator[tuple[Path, str]]:
 
 
 def picture(tree: Path) -> str:
-    """Return a drawing of the first tree of a file, or of its configuration, on white, since readers may have a dark page."""
+    """Return a drawing of the first tree of a file, or of its configuration, on white, since
+    readers may have a dark page.
+    """
     drawn = worked_configuration.picture(tree) or as_svg(next(read_trees(tree)).tree)
     start, _, rest = drawn.partition("\n")
     return f'{start}\n<rect width="100%" height="100%" fill="#fff"/>\n{rest}\n'
 
 
 def renewed(page: Path, trained: bool = False) -> Iterator[tuple[Path, str]]:
-    """Yield the files of a page that are stale, pictures included, with their content as it would be made now.
+    """Yield the files of a page that are stale, pictures included,
+    with their content as it would be made now.
 
     Args:
         page: the page.
@@ -221,7 +247,10 @@ def renewed(page: Path, trained: bool = False) -> Iterator[tuple[Path, str]]:
         DocumentationError: the page asks for something that cannot be made.
     """
     text = page.read_text(encoding="utf-8")
-    for file, content in (*pictures(page, text), (page, with_outputs(page, with_generated_parts(page, text), trained))):
+    for file, content in (
+        *pictures(page, text),
+        (page, with_outputs(page, with_generated_parts(page, text), trained)),
+    ):
         if not file.exists() or file.read_text(encoding="utf-8") != content:
             yield file, content
 
@@ -229,13 +258,18 @@ def renewed(page: Path, trained: bool = False) -> Iterator[tuple[Path, str]]:
 def configuration() -> str:
     """Return tables of all keys, with their defaults and explanations."""
     parts = ["### Choices that set other keys\n", "| key, value | what it can be |\n|---|---|"]
-    parts += [f"| `{group}` <br> =&nbsp;`{choice}` | {_cell(comment)} |" for group, choice, comment in groups()]
+    parts += [
+        f"| `{group}` <br> =&nbsp;`{choice}` | {_cell(comment)} |"
+        for group, choice, comment in groups()
+    ]
     parts.append("")
     for title, rows in sections():
         parts += [f"### {title}\n", "| key, value | what it is |\n|---|---|"]
         for key, value, comment in rows:
             shown = "that of `column`" if "table7" in value else f"`{_cell(value)}`"
-            parts.append(f"| `{key}`{f' <br> =&nbsp;{shown}' if value else ''} | {_cell(comment)} |")
+            parts.append(
+                f"| `{key}`{f' <br> =&nbsp;{shown}' if value else ''} | {_cell(comment)} |"
+            )
         parts.append("")
     return "\n".join(parts)
 
@@ -246,8 +280,13 @@ def oracle_table() -> str:
     for name in oracles.all_names():
         kind = oracles.oracle_class(name)
         trees = "projective" if kind.needs_projective_gold else "any"
-        rows.append(f"| `{name}` | `{kind.system}` | {trees} | {_cell(kind.complexity)} | {_cell(kind.source)} |")
-    return "\n".join(["| oracle | system | gold trees | time | source |\n|---|---|---|---|---|", *rows])
+        rows.append(
+            f"| `{name}` | `{kind.system}` | {trees} | {_cell(kind.complexity)} | "
+            f"{_cell(kind.source)} |"
+        )
+    return "\n".join(
+        ["| oracle | system | gold trees | time | source |\n|---|---|---|---|---|", *rows]
+    )
 
 
 def system_table() -> str:
@@ -256,8 +295,12 @@ def system_table() -> str:
     for name in transitions.names():
         kind = transitions.system_class(name)
         trees = "projective" if kind.projective else "also non-projective"
-        rows.append(f"| `{name}` | {trees} | {', '.join(f'`{oracle}`' for oracle in kind.oracles)} |")
-    return "\n".join(["| system | trees that it makes | oracles, the default first |\n|---|---|---|", *rows])
+        rows.append(
+            f"| `{name}` | {trees} | {', '.join(f'`{oracle}`' for oracle in kind.oracles)} |"
+        )
+    return "\n".join(
+        ["| system | trees that it makes | oracles, the default first |\n|---|---|---|", *rows]
+    )
 
 
 @dataclass(frozen=True)
@@ -271,7 +314,9 @@ class _DescribedModel:
 
 
 def search_table() -> str:
-    """Return the table of searches for networks of each transition system, and for linear models."""
+    """Return the table of searches for networks of each transition system,
+    and for linear models.
+    """
     beam = Beam(8)
     wishes = {
         "greedily": SearchWish(),
@@ -282,11 +327,18 @@ def search_table() -> str:
         "`--keep-heads --beam`": SearchWish(beam, keeps_arcs=True),
         "`--lattice`": SearchWish(beam, lattices=True),
     }
-    described = {f"`{name}`": _DescribedModel("classifier", transitions.create(name, 2, 0)) for name in transitions.names()}
-    linear = _DescribedModel("linear", transitions.create("arc_standard", 2, 0), predicts_heads=False)
+    described = {
+        f"`{name}`": _DescribedModel("classifier", transitions.create(name, 2, 0))
+        for name in transitions.names()
+    }
+    linear = _DescribedModel(
+        "linear", transitions.create("arc_standard", 2, 0), predicts_heads=False
+    )
     rows = [f"| | {' | '.join(wishes)} |", f"|---{'|---' * len(wishes)}|"]
     for name, model in (described | {"any, `model=linear`": linear}).items():
-        rows.append(f"| {name} | {' | '.join(_searched(model, wish) for wish in wishes.values())} |")
+        rows.append(
+            f"| {name} | {' | '.join(_searched(model, wish) for wish in wishes.values())} |"
+        )
     return "\n".join(rows)
 
 
@@ -296,7 +348,8 @@ def _searched(model: _DescribedModel, wish: SearchWish) -> str:
         searches(cast(ParserModel, model), wish)
     except OptimalStepError:
         return "\u2013"
-    unranked = replace(wish, beam=replace(wish.beam, rerank=False))  # this search finds the trees to rerank
+    # this search finds the trees to rerank
+    unranked = replace(wish, beam=replace(wish.beam, rerank=False))
     first = searches(cast(ParserModel, model), unranked)[0]
     return "in batches" if ".batched." in first.parser else "compiled"
 
@@ -314,44 +367,80 @@ def without_title(file: str) -> str:
 
 
 def code(file: str, *names: str) -> str:
-    """Return a block with the definitions of classes, functions or fields in a file of the checkout."""
+    """Return a block with the definitions of classes,
+    functions or fields in a file of the checkout.
+    """
     definitions = _definitions(file)
     return "\n".join(["```py", "\n\n\n".join(definitions[name][1] for name in names), "```"])
 
 
 def reference(file: str, *names: str) -> str:
-    """Return the signatures and docstrings of classes in a file of the checkout, and of their public methods."""
+    """Return the signatures and docstrings of classes in a file of the checkout,
+    and of their public methods.
+    """
     parts = []
     nodes = {name: node for name, (node, _) in _definitions(file).items()}
     for name in names:
         init = nodes.get(f"{name}.__init__")
-        parts += _described(f"## {name}", nodes[name], None if init is None else _call(name, init.args))
+        parts += _described(
+            f"## {name}", nodes[name], None if init is None else _call(name, init.args)
+        )
         for member, node in nodes.items():
-            if member.startswith(f"{name}.") and not member.startswith(f"{name}._") and isinstance(node, ast.FunctionDef):
+            if (
+                member.startswith(f"{name}.")
+                and not member.startswith(f"{name}._")
+                and isinstance(node, ast.FunctionDef)
+            ):
                 is_property = any(
-                    isinstance(decorator, ast.Name) and decorator.id == "property" for decorator in node.decorator_list
+                    isinstance(decorator, ast.Name) and decorator.id == "property"
+                    for decorator in node.decorator_list
                 )
                 returned = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
-                parts += _described(f"### {member}", node, None if is_property else _call(member, node.args) + returned)
+                parts += _described(
+                    f"### {member}",
+                    node,
+                    None if is_property else _call(member, node.args) + returned,
+                )
     return "\n\n".join(parts)
 
 
 def _described(title: str, node: ast.ClassDef | ast.FunctionDef, call: str | None) -> list[str]:
     """Return the title, the call and the docstring of a class or a function."""
-    return [title, *([] if call is None else [f"```py\n{call}\n```"]), _as_markdown(ast.get_docstring(node) or "")]
+    return [
+        title,
+        *([] if call is None else [f"```py\n{call}\n```"]),
+        _as_markdown(ast.get_docstring(node) or ""),
+    ]
 
 
 def _definitions(file: str) -> dict[str, tuple[Any, str]]:
-    """Return the nodes and source of the classes, functions and fields of a file, those of classes as Class.name."""
+    """Return the nodes and source of the classes, functions and fields of a file,
+    those of classes as Class.name.
+    """
     text = (ROOT / file).read_text(encoding="utf-8")
     lines = text.splitlines()
 
     def walk(nodes: list[ast.stmt], prefix: str) -> Iterator[tuple[str, tuple[Any, str]]]:
         for node in nodes:
             match node:
-                case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
-                    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-                    yield prefix + name, (node, dedent("\n".join(lines[first - 1 : node.end_lineno])))
+                case (
+                    ast.ClassDef(name=name)
+                    | ast.FunctionDef(name=name)
+                    | ast.AnnAssign(target=ast.Name(id=name))
+                ):
+                    first = min(
+                        [
+                            node.lineno,
+                            *(
+                                decorator.lineno
+                                for decorator in getattr(node, "decorator_list", [])
+                            ),
+                        ]
+                    )
+                    yield (
+                        prefix + name,
+                        (node, dedent("\n".join(lines[first - 1 : node.end_lineno]))),
+                    )
             if isinstance(node, ast.ClassDef):
                 yield from walk(node.body, f"{node.name}.")
 
@@ -360,7 +449,9 @@ def _definitions(file: str) -> dict[str, tuple[Any, str]]:
 
 def _call(name: str, arguments: ast.arguments) -> str:
     """Return a function's name and arguments as a caller sees them."""
-    arguments.args = [argument for argument in arguments.args if argument.arg not in ("self", "cls")]
+    arguments.args = [
+        argument for argument in arguments.args if argument.arg not in ("self", "cls")
+    ]
     signature = re.sub(r"(?<=[\w\]])=", " = ", ast.unparse(arguments))  # all arguments have types
     if len(name) + len(signature) > _LONGEST_CALL:
         signature = "\n    " + re.sub(r", (?=\*,|\w+:)", ",\n    ", signature) + ",\n"
@@ -378,7 +469,9 @@ def _as_markdown(docstring: str) -> str:
             lines.append(f"* {', '.join(f'`{word}`' for word in item[1].split(', '))}: {item[2]}")
         else:
             section = section if line.startswith(" ") else ""
-            lines.append(re.sub(r"^ {4,}", "  " if section in _LISTS else "", line) if section else line)
+            lines.append(
+                re.sub(r"^ {4,}", "  " if section in _LISTS else "", line) if section else line
+            )
     return "\n".join(lines)
 
 
@@ -400,7 +493,9 @@ MAKERS: dict[str, Callable[..., str]] = {
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Mark text that docs/site.css keeps in one line: identifiers and numbers in tables, options in commands."""
+    """Mark text that docs/site.css keeps in one line: identifiers and numbers in tables,
+    options in commands.
+    """
     html = _TABLE.sub(lambda table: _whole(table[0]), html)
     return _COMMANDS.sub(lambda block: _mark(_HYPHENATED, block[0]), html)
 
@@ -412,11 +507,17 @@ def _whole(table: str) -> str:
 
 def _mark(words: str, html: str) -> str:
     """Put each match outside tags into an element that is kept in one line."""
-    return re.sub(f"<[^>]*>|({words})", lambda match: f'<span class="whole">{match[0]}</span>' if match[1] else match[0], html)
+    return re.sub(
+        f"<[^>]*>|({words})",
+        lambda match: f'<span class="whole">{match[0]}</span>' if match[1] else match[0],
+        html,
+    )
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Remove the attribute for which the theme's script would ask the repository's host for its number of stars."""
+    """Remove the attribute for which the theme's script would ask the repository's host for its
+    number of stars.
+    """
     return output.replace(' data-md-component="source"', "")
 
 
@@ -428,8 +529,18 @@ def on_post_template(output_content: str, **_: Any) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Renew pages, or names those that are stale; return 1 if some are."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", metavar="PAGE", nargs="*", type=Path, help="default: README.md, CONTRIBUTING.md, docs/*.md")
-    parser.add_argument("--check", action="store_true", help="write nothing; the exit status is 1 if a page is stale")
+    parser.add_argument(
+        "pages",
+        metavar="PAGE",
+        nargs="*",
+        type=Path,
+        help="default: README.md, CONTRIBUTING.md, docs/*.md",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; the exit status is 1 if a page is stale",
+    )
     parser.add_argument("--trained", action="store_true", help="also run commands that train")
     args = parser.parse_args(arguments)
     stale = False

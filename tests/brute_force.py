@@ -1,16 +1,18 @@
-"""Slow reference implementations: search over transition sequences, no grammar, no chart, no cleverness.
+"""Slow reference implementations: search over transition sequences, no grammar, no chart,
+no cleverness.
 
-Nothing here is shared with the package under test, so that an error in one cannot hide in the other. Fit for n up to
-about 8 tokens. A configuration is ``(stack, front)``: the stack as a tuple, and the first token of the buffer.
+Nothing here is shared with the package under test, so that an error in one cannot hide in the
+other. Fit for n up to about 8 tokens. A configuration is ``(stack, front)``: the stack as a tuple,
+and the first token of the buffer.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
 
-# What a stack element may still do. The strategies restrict a_k and the buffer nodes, and nobody else; strict also closes
-# the elements below the top. "Left child" is what reduce_right gives to the top, "right child" what reduce_left gives to
-# the element below it.
+# What a stack element may still do. The strategies restrict a_k and the buffer nodes, and nobody
+# else; strict also closes the elements below the top. "Left child" is what reduce_right gives to
+# the top, "right child" what reduce_left gives to the element below it.
 FREE, RESTRICTED, NO_LEFT_CHILD, NO_RIGHT_CHILD = range(4)
 
 # The scores of shift, reduce_left, reduce_right; None = not applicable.
@@ -20,10 +22,13 @@ Scores = tuple[int | None, int | None, int | None]
 class StepScores:
     """Scores of steps for one gold tree under one strategy; remembers what it has searched.
 
-    ``weight`` says what the edge from a head to a child counts; 1 if it is gold, unless told otherwise.
+    ``weight`` says what the edge from a head to a child counts; 1 if it is gold,
+    unless told otherwise.
     """
 
-    def __init__(self, heads: Sequence[int], strategy: str, weight: Callable[[int, int], int] | None = None) -> None:
+    def __init__(
+        self, heads: Sequence[int], strategy: str, weight: Callable[[int, int], int] | None = None
+    ) -> None:
         self.weight = weight or (lambda head, child: int(heads[child - 1] == head))
         self.n = len(heads)
         self.strategy = strategy
@@ -42,7 +47,9 @@ class StepScores:
         """The most that can still be made from here on."""
         key = (stack, states, front)
         if key not in self.best_of:
-            values = [edge + self._best(*after) for _, edge, after in self._steps(stack, states, front)]
+            values = [
+                edge + self._best(*after) for _, edge, after in self._steps(stack, states, front)
+            ]
             final = len(stack) == 1 and front > self.n
             self.best_of[key] = 0 if final else max(values)
         return self.best_of[key]
@@ -53,21 +60,35 @@ class StepScores:
             yield 0, 0, ((*stack, front), (*states, RESTRICTED), front + 1)
         if len(stack) >= 2 and states[-2] != NO_RIGHT_CHILD:
             head, child = stack[-2:]
-            yield 1, self.weight(head, child), (stack[:-1], (*states[:-2], self._takes_right(states[-2])), front)
+            yield (
+                1,
+                self.weight(head, child),
+                (stack[:-1], (*states[:-2], self._takes_right(states[-2])), front),
+            )
         if len(stack) >= 3 and states[-1] != NO_LEFT_CHILD:
             child, head = stack[-2:]
             after = ((*stack[:-2], head), (*states[:-2], self._takes_left(states[-1])), front)
             yield 2, self.weight(head, child), after
 
     def _takes_right(self, state: int) -> int:
-        return NO_LEFT_CHILD if state == RESTRICTED and self.strategy.endswith("left_before_right") else state
+        return (
+            NO_LEFT_CHILD
+            if state == RESTRICTED and self.strategy.endswith("left_before_right")
+            else state
+        )
 
     def _takes_left(self, state: int) -> int:
-        return NO_RIGHT_CHILD if state == RESTRICTED and self.strategy == "right_before_left" else state
+        return (
+            NO_RIGHT_CHILD
+            if state == RESTRICTED and self.strategy == "right_before_left"
+            else state
+        )
 
 
 def configurations(n: int) -> Iterator[tuple[tuple[int, ...], int]]:
-    """All reachable configurations of a sentence of n tokens: 2^(n+1) - 1, the final one included."""
+    """All reachable configurations of a sentence of n tokens: 2^(n+1) - 1,
+    the final one included.
+    """
     for front in range(1, n + 2):
         for size in range(front):
             for rest in combinations(range(1, front), size):
@@ -76,7 +97,9 @@ def configurations(n: int) -> Iterator[tuple[tuple[int, ...], int]]:
 
 @cache
 def attardi_trees(n: int, degree: int) -> tuple[tuple[int, ...], ...]:
-    """All trees [h_1, ..., h_n], several children of the root allowed, that computations of Attardi's system make."""
+    """All trees [h_1, ..., h_n], several children of the root allowed, that computations of
+    Attardi's system make.
+    """
     found = set()
     seen = set()
 

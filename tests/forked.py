@@ -1,7 +1,8 @@
-"""Scripts run in a process forked from the test's, which has loaded torch and the kernels already: a new one takes seconds.
+"""Scripts run in a process forked from the test's,
+which has loaded torch and the kernels already: a new one takes seconds.
 
-What a script does to its process is lost with it. A few tests of every room start a new process all the same, as a shell would.
-On Windows, where nothing can be forked, all do.
+What a script does to its process is lost with it. A few tests of every room start a new process all
+the same, as a shell would. On Windows, where nothing can be forked, all do.
 """
 
 import multiprocessing
@@ -22,7 +23,9 @@ import parser.training.run  # noqa: F401 - with all that takes seconds to load
 from tests.toy import ROOT
 
 
-def works(path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b"") -> CompletedProcess[str]:
+def works(
+    path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b""
+) -> CompletedProcess[str]:
     """What a script prints, which must end well; see ``script``."""
     done = script(path, *arguments, folder=folder, given=given)
     assert done.returncode == 0, done.stderr
@@ -38,7 +41,11 @@ def new_python(code: str, *arguments: str | Path, **variables: str) -> str:
 
 
 def script(
-    path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b"", first: Callable[[], object] | None = None
+    path: str,
+    *arguments: str | Path,
+    folder: Path = ROOT,
+    given: bytes = b"",
+    first: Callable[[], object] | None = None,
 ) -> CompletedProcess[str]:
     """What a script prints that is started in a folder, and its exit status.
 
@@ -48,11 +55,20 @@ def script(
     """
     if not hasattr(os, "fork"):
         if first is not None:
-            pytest.skip("something is to be done first in a process of the script's, which cannot be forked here")
+            pytest.skip(
+                "something is to be done first in a process of the script's, "
+                "which cannot be forked here"
+            )
         command = [sys.executable, str(ROOT / path), *map(str, arguments)]
         done = subprocess.run(command, cwd=folder, input=given, capture_output=True)
-        return CompletedProcess([path, *arguments], done.returncode, done.stdout.decode(), done.stderr.decode())
-    with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        return CompletedProcess(
+            [path, *arguments], done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+    with (
+        tempfile.TemporaryFile() as read,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+    ):
         read.write(given)
         read.seek(0)
         streams = read.fileno(), output.fileno(), errors.fileno()
@@ -72,7 +88,8 @@ def started(
     streams: tuple[int, int, int],
     first: Callable[[], object] | None = None,
 ) -> int:
-    """The number of a process that runs a script, as ``script`` does; its standard streams are these files.
+    """The number of a process that runs a script, as ``script`` does;
+    its standard streams are these files.
 
     A test that asks for it is skipped where no process can be forked.
     """
@@ -100,7 +117,8 @@ def _become(path: str, arguments: list[str], folder: Path) -> NoReturn:
         sys.stdin, sys.stdout, sys.stderr = map(open, range(3), "rww")
         sys.argv = [str(ROOT / path), *arguments]
         if "torch" in sys.modules:
-            sys.modules["torch"].set_num_threads(1)  # the threads of a process that was forked would wait forever
+            # the threads of a process that was forked would wait forever
+            sys.modules["torch"].set_num_threads(1)
         forking = multiprocessing.get_context("fork")
         multiprocessing.get_context = lambda method=None: forking  # type: ignore[assignment]
         os.chdir(folder)

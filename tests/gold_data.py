@@ -15,19 +15,30 @@ from parser.training.examples.examples import TrainingSentences
 RELATIONS = Vocabulary(["det", "root", "obj", "nsubj", "punct"])
 
 
-def gold_data(sentences: Sequence[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> TrainingSentences:
-    """The sentences, their trees and the numbers of their relations, negative where the vocabulary has none."""
+def gold_data(
+    sentences: Sequence[Sentence], vocabularies: Vocabularies, relations: Vocabulary
+) -> TrainingSentences:
+    """The sentences, their trees and the numbers of their relations,
+    negative where the vocabulary has none.
+    """
     trees = Trees.from_heads(s.heads for s in sentences)
     numbers = np.full(len(trees.heads), NO_NODE, np.int32)
-    numbers[trees.heads >= 0] = np.array(relations.encode(chain.from_iterable(s.deprels for s in sentences))) - N_RESERVED
+    numbers[trees.heads >= 0] = (
+        np.array(relations.encode(chain.from_iterable(s.deprels for s in sentences))) - N_RESERVED
+    )
     return TrainingSentences(vocabularies.encode(sentences), trees, numbers)
 
 
 def vocabularies_of(sentences: Sequence[Sentence], *attributes: str) -> Vocabularies:
     """Vocabularies of some of form, upos and feats, with all values of the sentences."""
     columns = {"form": "forms", "upos": "upos", "feats": "feats"}
-    values = {name: [value for s in sentences for value in getattr(s, columns[name])] for name in attributes}
-    return Vocabularies({name: Vocabulary.of(of_attribute) for name, of_attribute in values.items()})
+    values = {
+        name: [value for s in sentences for value in getattr(s, columns[name])]
+        for name in attributes
+    }
+    return Vocabularies(
+        {name: Vocabulary.of(of_attribute) for name, of_attribute in values.items()}
+    )
 
 
 def encoded(treebank: Sequence[Sentence]) -> tuple[Vocabularies, TrainingSentences]:

@@ -1,4 +1,6 @@
-"""Whether kernels are compiled, or run as plain Python (NUMBA_DISABLE_JIT=1), where tests are smaller."""
+"""Whether kernels are compiled, or run as plain Python (NUMBA_DISABLE_JIT=1),
+where tests are smaller.
+"""
 
 import os
 

@@ -1,8 +1,11 @@
-"""Names of files and folders with all that shells, hydra and OmegaConf give a meaning to, for the tests of every command."""
+"""Names of files and folders with all that shells, hydra and OmegaConf give a meaning to, for the
+tests of every command.
+"""
 
 import os
 
-# The first two are those of every run of the tests. Windows has no names with some of these characters, or blanks at the end.
+# The first two are those of every run of the tests. Windows has no names with some of these
+# characters, or blanks at the end.
 ODD = [
     "dir ő (v2)",
     "a=b, [c] {d} $e %f",

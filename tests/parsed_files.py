@@ -29,7 +29,9 @@ def parse_file(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch_sizes, "BYTES_PER_CHUNK", chunk_bytes)
         predictor = Predictor(model, ParseOptions(**options))
-        return file_parsing.parse_file(predictor, source, target, name, threads=threads, report=report)
+        return file_parsing.parse_file(
+            predictor, source, target, name, threads=threads, report=report
+        )
 
 
 def parsed(model: ParserModel, content: bytes, **options: Any) -> bytes:

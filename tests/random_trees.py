@@ -1,7 +1,8 @@
 """Random trees, computations and batches for the tests, and hypothesis strategies that draw them.
 
-Uniform trees come from Pruefer sequences; they are almost never projective and most words hang from the root's neighbours,
-so there are also projective trees, and trees that are projective but for a few words, as treebanks have them.
+Uniform trees come from Pruefer sequences; they are almost never projective and most words hang from
+the root's neighbours, so there are also projective trees, and trees that are projective but for a
+few words, as treebanks have them.
 """
 
 import random
@@ -17,7 +18,9 @@ Configuration = tuple[tuple[int, ...], int]  # the stack, and the first token of
 
 
 def pruefer_tree(code: Sequence[int]) -> list[int]:
-    """The tree of a Pruefer sequence over 0..n, of length n - 1, rooted at 0, as heads [h_1, ..., h_n]. A bijection."""
+    """The tree of a Pruefer sequence over 0..n, of length n - 1, rooted at 0, as heads
+    [h_1, ..., h_n]. A bijection.
+    """
     n = len(code) + 1
     missing = [1 + list(code).count(node) for node in range(n + 1)]  # neighbours not yet found
     neighbours: list[list[int]] = [[] for _ in range(n + 1)]
@@ -54,7 +57,9 @@ def random_tree(rng: random.Random, n: int) -> list[int]:
 
 
 def random_projective_tree(rng: random.Random, n: int, depth: float = 0.5) -> list[int]:
-    """The tree of a random arc-standard computation; the greater ``depth`` (0..1), the more is shifted before reducing."""
+    """The tree of a random arc-standard computation; the greater ``depth`` (0..1), the more is
+    shifted before reducing.
+    """
     heads = [0] * (n + 1)
     stack, front = [0], 1
     while front <= n or len(stack) > 1:
@@ -71,7 +76,9 @@ def random_projective_tree(rng: random.Random, n: int, depth: float = 0.5) -> li
 
 
 def random_mildly_nonprojective_tree(rng: random.Random, n: int, rehung: int = 2) -> list[int]:
-    """A projective tree of which ``rehung`` words were given a random other head; may happen to be projective."""
+    """A projective tree of which ``rehung`` words were given a random other head;
+    may happen to be projective.
+    """
     heads = random_projective_tree(rng, n)
     for _ in range(rehung):
         token, head = rng.randint(1, n), rng.randint(0, n)
@@ -85,7 +92,9 @@ def random_mildly_nonprojective_tree(rng: random.Random, n: int, rehung: int = 2
 
 def random_any_tree(rng: random.Random, n: int) -> list[int]:
     """A tree of one of the three kinds above."""
-    return rng.choice([random_tree, random_projective_tree, random_mildly_nonprojective_tree])(rng, n)
+    return rng.choice([random_tree, random_projective_tree, random_mildly_nonprojective_tree])(
+        rng, n
+    )
 
 
 def chain(n: int) -> list[int]:
@@ -111,19 +120,24 @@ def applicable_steps(stack: tuple[int, ...], front: int, n: int) -> list[int]:
 
 
 def random_computation(
-    rng: random.Random, n: int, score: Callable[[tuple[int, ...], int], Sequence[int | None]] | None = None, follow: float = 0.9
+    rng: random.Random,
+    n: int,
+    score: Callable[[tuple[int, ...], int], Sequence[int | None]] | None = None,
+    follow: float = 0.9,
 ) -> Iterator[Configuration]:
     """The configurations of one computation, from the first to the final one.
 
-    With ``score`` a best step is taken with probability ``follow``, else any, as in exploration. Skip some
-    of them (as a parser does where it asks no oracle) by slicing or filtering what comes.
+    With ``score`` a best step is taken with probability ``follow``, else any, as in exploration.
+    Skip some of them (as a parser does where it asks no oracle) by slicing or filtering what comes.
     """
     stack: tuple[int, ...] = (0,)
     front = 1
     yield stack, front
     while steps := applicable_steps(stack, front, n):
         if score is not None and rng.random() < follow:
-            scores = {step: known for step, known in enumerate(score(stack, front)) if known is not None}
+            scores = {
+                step: known for step, known in enumerate(score(stack, front)) if known is not None
+            }
             best = max(scores[step] for step in steps)
             steps = [step for step in steps if scores[step] == best]
         stack, front = apply_step(stack, front, rng.choice(steps))
@@ -138,11 +152,15 @@ def query(configurations: Sequence[tuple[int, Sequence[int], int]]) -> Query:
         stacks[row, : len(stack)] = stack
     sizes = np.array([len(stack) for _, stack, _ in configurations], np.int32)
     sentences = np.array([sentence for sentence, _, _ in configurations], np.int32)
-    return Query(sentences, stacks, sizes, np.array([front for _, _, front in configurations], np.int32))
+    return Query(
+        sentences, stacks, sizes, np.array([front for _, _, front in configurations], np.int32)
+    )
 
 
 def trees(min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[int]]:
-    """Hypothesis: any tree, uniform through its Pruefer sequence; shrinks towards the star around the root."""
+    """Hypothesis: any tree, uniform through its Pruefer sequence;
+    shrinks towards the star around the root.
+    """
     return st.integers(min_size, max_size).flatmap(
         lambda n: st.lists(st.integers(0, n), min_size=n - 1, max_size=n - 1).map(pruefer_tree)
     )
@@ -150,7 +168,9 @@ def trees(min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[int]]
 
 def projective_trees(min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[int]]:
     sizes = st.integers(min_size, max_size)
-    return st.builds(lambda n, rng: random_projective_tree(rng, n), sizes, st.randoms(use_true_random=False))
+    return st.builds(
+        lambda n, rng: random_projective_tree(rng, n), sizes, st.randoms(use_true_random=False)
+    )
 
 
 @st.composite

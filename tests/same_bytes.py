@@ -1,17 +1,19 @@
-"""Compare what two checkouts train and parse, byte for byte: python tests/same_bytes.py OLD_CHECKOUT [--new CHECKOUT].
+"""Compare what two checkouts train and parse, byte for byte: python tests/same_bytes.py
+OLD_CHECKOUT [--new CHECKOUT].
 
-For a change that should change nothing. Both checkouts train each case for two epochs a pass on the sample treebank of the old
-one, and parse its dev part: greedily, with beams, with two threads, and with 8-bit products where there is an encoder. By
-SHA-256 are compared: every tensor of the model and its other files, what was parsed, and metrics.json; but for what tells of
-time, of versions, and the card. The new checkout also parses with the model of the old one. Only their commands are used
+For a change that should change nothing. Both checkouts train each case for two epochs a pass on the
+sample treebank of the old one, and parse its dev part: greedily, with beams, with two threads, and
+with 8-bit products where there is an encoder. By SHA-256 are compared: every tensor of the model
+and its other files, what was parsed, and metrics.json; but for what tells of time, of versions, and
+the card. The new checkout also parses with the model of the old one. Only their commands are used
 (scripts/train.py, scripts/parse.py), with this Python. The exit status is 1 if anything differs.
 
-``--models FOLDER`` trains nothing: both checkouts parse with each model folder found below FOLDER, in every way of ``WAYS``. A
-folder's input is ``FOLDER/input.conllu``, and ``FOLDER/input.conllul`` for a model of lattices. A model that the new checkout
-refuses is listed with its message.
+``--models FOLDER`` trains nothing: both checkouts parse with each model folder found below FOLDER,
+in every way of ``WAYS``. A folder's input is ``FOLDER/input.conllu``, and ``FOLDER/input.conllul``
+for a model of lattices. A model that the new checkout refuses is listed with its message.
 
-Once kernels are compiled the cases take a quarter of an hour of one processor. The cases subwords and pretrained need the
-packages of the extras. An old checkout: git worktree add /tmp/old COMMIT.
+Once kernels are compiled the cases take a quarter of an hour of one processor. The cases subwords
+and pretrained need the packages of the extras. An old checkout: git worktree add /tmp/old COMMIT.
 """
 
 import argparse
@@ -32,7 +34,8 @@ from typing import Any
 _TWO_PASSES = "first_pass.epochs=2 second_pass.epochs=2"
 _TEXT = f"recipe=text encoder.hidden=40 {_TWO_PASSES}"
 _SIGNATURE = "--beam 8 --merge signature"
-# Settings of each case, and how its model parses besides greedily, with a beam and with two threads.
+# Settings of each case, and how its model parses besides greedily,
+# with a beam and with two threads.
 CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "paper": (f"recipe=paper {_TWO_PASSES}", (_SIGNATURE,)),
     "accurate": (f"recipe=accurate {_TWO_PASSES}", (_SIGNATURE,)),
@@ -41,8 +44,8 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "subwords": (f"{_TEXT} vectors.subwords=../encoders/subwords", ("--int8",)),
     "pretrained": (f"{_TEXT} encoder.pretrained=../encoders/pretrained pretrained.cache=cache", ()),
     "treebanks": (
-        f"{_TEXT} 'treebank.train={{a: train.conllu, b: test.conllu}}'"
-        " 'treebank.dev={a: dev.conllu}' 'treebank.test={b: test.conllu}'",
+        f"{_TEXT} 'treebank.train={{a: train.conllu, b: test.conllu}}' "
+        "'treebank.dev={a: dev.conllu}' 'treebank.test={b: test.conllu}'",
         ("--treebank b",),
     ),
     "lr_spine": (f"recipe=accurate system=lr_spine {_TWO_PASSES}", ()),
@@ -50,7 +53,15 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "global": (f"beam=global {_TWO_PASSES} beam.training.epochs=2", (_SIGNATURE,)),
 }
 _OF_ALL = ("--beam 1", "--beam 8", "--threads 2")
-WAYS = (*_OF_ALL, _SIGNATURE, "--beam 8 --rerank", "--int8", "--tags overwrite", "--keep-heads", "--several-roots")
+WAYS = (
+    *_OF_ALL,
+    _SIGNATURE,
+    "--beam 8 --rerank",
+    "--int8",
+    "--tags overwrite",
+    "--keep-heads",
+    "--several-roots",
+)
 _FILES = {part: f"{part}.conllu" for part in ("train", "dev", "test")}
 _UNSTEADY = {"seconds", "cpu_seconds", "versions"}  # of metrics.json and settings.json
 _CARD = "README.md"
@@ -64,9 +75,13 @@ def command(checkout: Path, folder: Path, script: str, *arguments: str) -> None:
     """Runs a script of a checkout, and raises CommandError if its exit status is not 0."""
     line = [sys.executable, str(checkout / "scripts" / script), *arguments]
     environment = os.environ | {"PYTHONPATH": str(checkout)}
-    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, encoding="utf-8", errors="replace")
+    done = subprocess.run(
+        line, cwd=folder, env=environment, capture_output=True, encoding="utf-8", errors="replace"
+    )
     if done.returncode:
-        raise CommandError(f"{script} {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}")
+        raise CommandError(
+            f"{script} {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}"
+        )
 
 
 def tensors(file: Path) -> dict[str, str]:
@@ -83,7 +98,9 @@ def tensors(file: Path) -> dict[str, str]:
 
 
 def contents(run: Path) -> dict[str, str]:
-    """The SHA-256 of what a run has trained and measured: the tensors and other files of its model, and metrics.json."""
+    """The SHA-256 of what a run has trained and measured:
+    the tensors and other files of its model, and metrics.json.
+    """
     found: dict[str, str] = {}
     for file in sorted(path for path in (run / "model").rglob("*") if path.is_file()):
         name = file.relative_to(run).as_posix()
@@ -101,14 +118,21 @@ def differing(case: str, old: dict[str, str], new: dict[str, str]) -> int:
     count = 0
     for what in old | new:
         equal = old.get(what) == new.get(what)
-        verdict = "equal" if equal else "differs" if what in old and what in new else f"only {'old' if what in old else 'new'}"
+        verdict = (
+            "equal"
+            if equal
+            else "differs"
+            if what in old and what in new
+            else f"only {'old' if what in old else 'new'}"
+        )
         print(f"{case:10} {what:60} {verdict}", flush=True)
         count += not equal
     return count
 
 
 def compare(case: str, old: Path, new: Path, work: Path) -> int:
-    """Trains and parses a case of ``CASES`` with both checkouts, and prints what is equal; how many things are not.
+    """Trains and parses a case of ``CASES`` with both checkouts, and prints what is equal;
+    how many things are not.
 
     Args:
         case: its name.
@@ -117,12 +141,19 @@ def compare(case: str, old: Path, new: Path, work: Path) -> int:
         work: a folder with the treebank, for the runs.
     """
     line, others = CASES[case]
-    files = [f"treebank.{part}={file}" for part, file in _FILES.items() if f"treebank.{part}=" not in line]
+    files = [
+        f"treebank.{part}={file}"
+        for part, file in _FILES.items()
+        if f"treebank.{part}=" not in line
+    ]
     settings = [*shlex.split(line), *files, "tensorboard.figures=false", f"hydra.run.dir={case}"]
     found: dict[str, dict[str, str]] = {}
     for side, checkout in (("old", old), ("new", new)):
         command(checkout, work / side, "train.py", *settings)
-        parsed = {f"parsed {options}": _parsed(checkout, work / side, case, options) for options in (*_OF_ALL, *others)}
+        parsed = {
+            f"parsed {options}": _parsed(checkout, work / side, case, options)
+            for options in (*_OF_ALL, *others)
+        }
         found[side] = contents(work / side / case) | parsed
     count = differing(case, found["old"], found["new"])
     before, after = {}, {}
@@ -133,7 +164,9 @@ def compare(case: str, old: Path, new: Path, work: Path) -> int:
 
 
 def compare_models(folder: Path, old: Path, new: Path, only: Collection[str]) -> int:
-    """Parse with each model folder below a folder in every way of ``WAYS``; return in how many cases the checkouts differ."""
+    """Parse with each model folder below a folder in every way of ``WAYS``; return in how many
+    cases the checkouts differ.
+    """
     count = 0
     for settings in sorted(folder.rglob("settings.json")):
         name = settings.parent.relative_to(folder).as_posix()
@@ -141,7 +174,9 @@ def compare_models(folder: Path, old: Path, new: Path, only: Collection[str]) ->
             continue
         file = folder / f"input.{'conllul' if 'lattice' in name else 'conllu'}"
         for options in WAYS:
-            by_old, by_new = (_outcome(checkout, settings.parent, file, options) for checkout in (old, new))
+            by_old, by_new = (
+                _outcome(checkout, settings.parent, file, options) for checkout in (old, new)
+            )
             count += differing(name, {options: by_old}, {options: by_new})
             if by_old != by_new:
                 print(f"    old: {by_old}\n    new: {by_new}", flush=True)
@@ -153,13 +188,24 @@ def _outcome(checkout: Path, model: Path, file: Path, options: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "parsed.conllu"
         try:
-            command(checkout, Path(folder), "parse.py", str(model), str(file), "-o", str(output), *options.split())
+            command(
+                checkout,
+                Path(folder),
+                "parse.py",
+                str(model),
+                str(file),
+                "-o",
+                str(output),
+                *options.split(),
+            )
         except CommandError as error:
             return f"refused: {str(error).splitlines()[-1].rpartition('error: ')[2]}"
         return _digest(output.read_bytes())
 
 
-def _parsed(checkout: Path, folder: Path, case: str, options: str, name: str = "parsed.conllu") -> str:
+def _parsed(
+    checkout: Path, folder: Path, case: str, options: str, name: str = "parsed.conllu"
+) -> str:
     output = folder / case / name
     command(checkout, folder, "parse.py", case, _FILES["dev"], "-o", str(output), *options.split())
     return _digest(output.read_bytes())
@@ -167,7 +213,9 @@ def _parsed(checkout: Path, folder: Path, case: str, options: str, name: str = "
 
 def _steady(file: Path) -> str:
     values: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    return _digest(json.dumps({key: value for key, value in values.items() if key not in _UNSTEADY}).encode())
+    return _digest(
+        json.dumps({key: value for key, value in values.items() if key not in _UNSTEADY}).encode()
+    )
 
 
 def _digest(content: bytes) -> str:
@@ -176,14 +224,25 @@ def _digest(content: bytes) -> str:
 
 def main() -> int:
     """Compares the checkouts of the command line; the exit status."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("old", type=Path, metavar="OLD_CHECKOUT")
-    arguments.add_argument("--new", type=Path, default=Path(), metavar="CHECKOUT", help="default: the current folder")
-    arguments.add_argument(
-        "--models", type=Path, metavar="FOLDER", help="parse with the model folders below it, and train nothing"
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--only", metavar="NAME,...", help=f"cases of {', '.join(CASES)}; with --models, folders")
-    arguments.add_argument("--keep", type=Path, metavar="DIR", help="a new folder for the runs, which is kept")
+    arguments.add_argument("old", type=Path, metavar="OLD_CHECKOUT")
+    arguments.add_argument(
+        "--new", type=Path, default=Path(), metavar="CHECKOUT", help="default: the current folder"
+    )
+    arguments.add_argument(
+        "--models",
+        type=Path,
+        metavar="FOLDER",
+        help="parse with the model folders below it, and train nothing",
+    )
+    arguments.add_argument(
+        "--only", metavar="NAME,...", help=f"cases of {', '.join(CASES)}; with --models, folders"
+    )
+    arguments.add_argument(
+        "--keep", type=Path, metavar="DIR", help="a new folder for the runs, which is kept"
+    )
     given = arguments.parse_args()
     only = given.only.split(",") if given.only else []
     old, new, count = given.old.resolve(), given.new.resolve(), 0
@@ -204,7 +263,9 @@ def _compare_cases(cases: list[str], old: Path, new: Path, work: Path) -> int:
     for side in ("old", "new"):
         (work / side).mkdir()
         for part, file in _FILES.items():
-            shutil.copyfile(old / "data" / "sample" / f"sample-ud-{part}.conllu", work / side / file)
+            shutil.copyfile(
+                old / "data" / "sample" / f"sample-ud-{part}.conllu", work / side / file
+            )
     if {"subwords", "pretrained"} & {*cases}:
         from tests import pretrained
 

@@ -1,4 +1,6 @@
-"""Files and folders are replaced whole or not at all, killed processes leave nothing, and what is no JSON is refused."""
+"""Files and folders are replaced whole or not at all, killed processes leave nothing,
+and what is no JSON is refused.
+"""
 
 import errno
 import os
@@ -33,12 +35,17 @@ def test_what_fails_leaves_the_older_file_or_folder(tmp_path, error):
         half_and_fail(temporary, error)
     with pytest.raises(type(error)), replacing_folder(tmp_path / "model") as temporary:
         half_and_fail(temporary / "part", error)
-    assert ((tmp_path / "a.json").read_text(), (tmp_path / "model" / "part").read_text()) == ("1\n", "new")
+    assert ((tmp_path / "a.json").read_text(), (tmp_path / "model" / "part").read_text()) == (
+        "1\n",
+        "new",
+    )
     assert names(tmp_path) == {"a.json", "model"}
 
 
 @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
-def test_an_older_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch, error):
+def test_an_older_folder_comes_back_where_the_new_one_cannot_take_its_place(
+    tmp_path, monkeypatch, error
+):
     write_model(tmp_path, "old")
     replace, renamed = os.replace, []
 

@@ -1,9 +1,12 @@
-"""README.md, CONTRIBUTING.md and the pages of docs/: every command of theirs is tried, with settings that make it fast.
+"""README.md, CONTRIBUTING.md and the pages of docs/: every command of theirs is tried, with
+settings that make it fast.
 
-What the pages take from elsewhere, and what they show of a command's output, is compared with what it would be now.
+What the pages take from elsewhere, and what they show of a command's output,
+is compared with what it would be now.
 
-Trainings but for a few, measurements and what needs a network are understood and stopped: settings and options are checked as
-they would be. Commands run in a folder with all the files that the pages speak of.
+Trainings but for a few, measurements and what needs a network are understood and stopped: settings
+and options are checked as they would be. Commands run in a folder with all the files that the pages
+speak of.
 """
 
 import importlib
@@ -45,12 +48,23 @@ _OPTUNA += " hydra.sweeper.n_trials=20 hydra.sweeper.n_jobs=1"
 # Trained in fact, all but the first as a sweep of two jobs.
 TRAINED = {
     "treebank=hu column=5 paths.treebanks=ud-v2.2": [],
-    "-m treebank=hu,el column=1,2,5 seed=1,2,3 paths.treebanks=ud-v2.2": ["column=1,2", "treebank=hu", "seed=1"],
-    "-m hydra/launcher=joblib hydra.launcher.n_jobs=4 treebank=hu,el seed=1,2": ["treebank=hu", "paths.treebanks=ud-v2.2"],
+    "-m treebank=hu,el column=1,2,5 seed=1,2,3 paths.treebanks=ud-v2.2": [
+        "column=1,2",
+        "treebank=hu",
+        "seed=1",
+    ],
+    "-m hydra/launcher=joblib hydra.launcher.n_jobs=4 treebank=hu,el seed=1,2": [
+        "treebank=hu",
+        "paths.treebanks=ud-v2.2",
+    ],
     "-m hydra/launcher=submitit_local seed=1,2": SMALL,
     f"{_OPTUNA} 'optimizer.learning_rate=interval(0.01,0.5)'": ["hydra.sweeper.n_trials=2", *SMALL],
 }
-PLUGINS = {"joblib": "hydra_joblib_launcher", "submitit": "hydra_submitit_launcher", "optuna": "hydra_optuna_sweeper"}
+PLUGINS = {
+    "joblib": "hydra_joblib_launcher",
+    "submitit": "hydra_submitit_launcher",
+    "optuna": "hydra_optuna_sweeper",
+}
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str]]:
@@ -73,22 +87,48 @@ COMMANDS = list(dict.fromkeys(line for page in PAGES for line in lines_of(page))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """What the pages speak of: the checkout's folders, treebanks, a trained RUN_FOLDER, input and output."""
+    """What the pages speak of: the checkout's folders, treebanks, a trained RUN_FOLDER,
+    input and output.
+    """
     folder = tmp_path_factory.mktemp("documents")
     for name in ("scripts", "experiments", "docs", "tests", "data"):
         (folder / name).symlink_to(ROOT / name)
     with (SAMPLE / "sample-ud-dev.conllu").open("rb") as stream:
-        some = "".join("".join(sentence.lines) for sentence, _ in zip(read_raw_sentences(stream), range(20), strict=False))
+        some = "".join(
+            "".join(sentence.lines)
+            for sentence, _ in zip(read_raw_sentences(stream), range(20), strict=False)
+        )
     for name, code, release in fetch_treebanks.known().values():
         (folder / f"ud-v{release}" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
             (folder / f"ud-v{release}" / name / f"{code}-ud-{part}.conllu").write_text(some)
-    for name in ("a", "b", "c", "input", "gold", "output", "trees", "FILE", "train", "dev", "old", "new"):
+    for name in (
+        "a",
+        "b",
+        "c",
+        "input",
+        "gold",
+        "output",
+        "trees",
+        "FILE",
+        "train",
+        "dev",
+        "old",
+        "new",
+    ):
         (folder / f"{name}.conllu").write_text(some)
-    made = {"batch": SAMPLE / "sample-ud-dev.conllu", "projective": ROOT / "docs" / "examples" / "hearing.conllu"}
+    made = {
+        "batch": SAMPLE / "sample-ud-dev.conllu",
+        "projective": ROOT / "docs" / "examples" / "hearing.conllu",
+    }
     for name, source in made.items():
-        forked.script("scripts/projectivize.py", str(source), "-o", f"{name}.conllu", folder=folder).check_returncode()
-    lattices = ["build train.conllu -o lexicon.json", "apply lexicon.json dev.conllu -o dev.conllul"]
+        forked.script(
+            "scripts/projectivize.py", str(source), "-o", f"{name}.conllu", folder=folder
+        ).check_returncode()
+    lattices = [
+        "build train.conllu -o lexicon.json",
+        "apply lexicon.json dev.conllu -o dev.conllul",
+    ]
     for line in (*lattices, "jackknife train.conllu -o train.conllul.xz"):
         forked.script("scripts/lattices.py", *line.split(), folder=folder).check_returncode()
     (folder / "in").mkdir()
@@ -96,14 +136,26 @@ def folder(tmp_path_factory) -> Path:
         file.write(some)
     trained = shlex.join(["optimal-step", "train", "hydra.run.dir=RUN_FOLDER"])
     assert trained in COMMANDS
-    start("train", ["hydra.run.dir=RUN_FOLDER", f"treebank.train={folder}/a.conllu", f"treebank.dev={folder}/b.conllu"], folder)
-    forked.script("scripts/pack.py", "RUN_FOLDER", "-o", "packs/hu-szeged-2.2.zip", folder=folder).check_returncode()
+    start(
+        "train",
+        [
+            "hydra.run.dir=RUN_FOLDER",
+            f"treebank.train={folder}/a.conllu",
+            f"treebank.dev={folder}/b.conllu",
+        ],
+        folder,
+    )
+    forked.script(
+        "scripts/pack.py", "RUN_FOLDER", "-o", "packs/hu-szeged-2.2.zip", folder=folder
+    ).check_returncode()
     random_text_model().save(folder / "TEXT_FOLDER" / "model")
     return folder
 
 
 def start(name: str, arguments: list[str], folder: Path, new: bool = False) -> str:
-    """Trains in a process of its own, a new one for launchers that start others from it; its output."""
+    """Trains in a process of its own, a new one for launchers that start others from it;
+    its output.
+    """
     file, arguments = f"scripts/{name}.py", [*arguments, *TINY]
     if new:
         command = [sys.executable, str(ROOT / file), *arguments]
@@ -116,7 +168,9 @@ def start(name: str, arguments: list[str], folder: Path, new: bool = False) -> s
 
 @pytest.fixture
 def here(folder, tmp_path, monkeypatch):
-    """Works in a copy of the folder, so that no command reads another's output, and leaves the process as it was."""
+    """Works in a copy of the folder, so that no command reads another's output,
+    and leaves the process as it was.
+    """
     copy = shutil.copytree(folder, tmp_path / "copy", symlinks=True)
     monkeypatch.chdir(copy)
     monkeypatch.setenv("XDG_CACHE_HOME", str(copy / "cache"))
@@ -150,22 +204,32 @@ def understood(*_: object, **__: object) -> None:
 
 def extra(text: str) -> list[pytest.MarkDecorator]:
     """What of the pages needs optional packages."""
-    return [pytest.mark.extras] if re.search(r"hydra/(launcher|sweeper)=|import spacy", text) else []
+    return (
+        [pytest.mark.extras] if re.search(r"hydra/(launcher|sweeper)=|import spacy", text) else []
+    )
 
 
 @pytest.mark.parametrize(
     "line",
-    [pytest.param(line, marks=extra(line)) for line in COMMANDS if re.match(r"(\S*python (?!-m)|optimal-step )", line)],
+    [
+        pytest.param(line, marks=extra(line))
+        for line in COMMANDS
+        if re.match(r"(\S*python (?!-m)|optimal-step )", line)
+    ],
 )
 def test_commands_of_ours(line, here, tmp_path, monkeypatch, capsys):
     file, arguments = script(shlex.split(line))
     if file == "scripts/train.py":
         train(arguments, here, monkeypatch)
     elif file.startswith("experiments/") and "--help" not in arguments:
-        monkeypatch.setattr(experiment, "settings_of", lambda *given: understood(SETTINGS_OF(*given)))
+        monkeypatch.setattr(
+            experiment, "settings_of", lambda *given: understood(SETTINGS_OF(*given))
+        )
         assert run(file, arguments, monkeypatch) == "error: understood"
     elif (
-        file.startswith(("tests/", "scripts/make_models", "scripts/documentation", "scripts/train_tokenizer"))
+        file.startswith(
+            ("tests/", "scripts/make_models", "scripts/documentation", "scripts/train_tokenizer")
+        )
         or {"--text", "--treebank"} & {*arguments}
         or (file == "scripts/benchmark.py" and "--help" not in arguments)
     ):
@@ -176,7 +240,10 @@ def test_commands_of_ours(line, here, tmp_path, monkeypatch, capsys):
             monkeypatch.setattr(pytest.importorskip("uvicorn").Server, "run", lambda *_, **__: None)
             arguments = ["0" if word == "8001" else word for word in arguments]
         monkeypatch.setattr(fetch_treebanks, "_fetch", lambda *_: "fetched")
-        given = [re.sub(r"\[?(RUN_FOLDER2|MY_FOLDER)\]?", "RUN_FOLDER", word).replace(".gz", ".xz") for word in arguments]
+        given = [
+            re.sub(r"\[?(RUN_FOLDER2|MY_FOLDER)\]?", "RUN_FOLDER", word).replace(".gz", ".xz")
+            for word in arguments
+        ]
         if "report" in file and "--gold" not in given:
             given += ["--gold", "gold.conllu"]  # RUN_FOLDER has no test part here
         assert run(file, given, monkeypatch) == 0
@@ -187,9 +254,15 @@ SETTINGS_OF = experiment.settings_of
 
 def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = shlex.join(arguments)
-    plugins = [plugin for name, plugin in PLUGINS.items() if re.search(f"hydra/(launcher|sweeper)={name}", line)]
+    plugins = [
+        plugin
+        for name, plugin in PLUGINS.items()
+        if re.search(f"hydra/(launcher|sweeper)={name}", line)
+    ]
     for plugin in plugins:
-        pytest.importorskip(f"hydra_plugins.{plugin}", reason=f"{plugin} is not installed (extra sweeps)")
+        pytest.importorskip(
+            f"hydra_plugins.{plugin}", reason=f"{plugin} is not installed (extra sweeps)"
+        )
     if line in TRAINED:
         keys = [override.partition("=")[0] for override in TRAINED[line]]
         kept = [word for word in arguments if word.partition("=")[0] not in keys]
@@ -201,7 +274,10 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
         return
 
     monkeypatch.setattr(training_run, "train", understood)
-    few = [word.replace("glob(nederhof_*)", "glob(nederhof_l*)").replace("range(1,7)", "range(1,3)") for word in arguments]
+    few = [
+        word.replace("glob(nederhof_*)", "glob(nederhof_l*)").replace("range(1,7)", "range(1,3)")
+        for word in arguments
+    ]
     told = run("scripts/train.py", few, monkeypatch)
     # A sweep exits with 1, as its jobs were stopped.
     assert told == (0 if "--cfg" in arguments else 1 if "-m" in arguments else "error: understood")
@@ -215,9 +291,13 @@ def knows_options(file: str, arguments: list[str], monkeypatch, capsys) -> None:
     assert all(word.partition("=")[0] in told for word in arguments if word.startswith("--"))
 
 
-@pytest.mark.parametrize("line", [line for line in COMMANDS if not re.match(r"(\S*python (?!-m)|optimal-step )", line)])
+@pytest.mark.parametrize(
+    "line", [line for line in COMMANDS if not re.match(r"(\S*python (?!-m)|optimal-step )", line)]
+)
 def test_other_commands(line):
-    """Of make, the target is there; of pip, the extra; of pytest, the files; of other programs, what declares them."""
+    """Of make, the target is there; of pip, the extra; of pytest, the files;
+    of other programs, what declares them.
+    """
     words = shlex.split(line)
     program = Path(words[0]).name
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -230,19 +310,36 @@ def test_other_commands(line):
     elif words[1:3] == ["-m", "pytest"]:
         assert all((ROOT / word).exists() for word in words[3:] if not word.startswith("-"))
     elif program == "tensorboard":
-        assert importlib.metadata.distribution("tensorboard").entry_points.select(name="tensorboard")
+        assert importlib.metadata.distribution("tensorboard").entry_points.select(
+            name="tensorboard"
+        )
     else:
-        assert program in ("mkdocs", "curl", "echo")  # test_the_site_is_built, serving/test_app.py, test_shipped_models.py
+        # test_the_site_is_built, serving/test_app.py, test_shipped_models.py
+        assert program in ("mkdocs", "curl", "echo")
 
 
-@pytest.mark.parametrize("target", ["help", "train", "test", "test-long", "test-extras", "lint", "format", "clean"])
+@pytest.mark.parametrize(
+    "target", ["help", "train", "test", "test-long", "test-extras", "lint", "format", "clean"]
+)
 def test_make_from_another_folder(target, tmp_path):
     """It says what it would do, in the folder of its file, and does nothing."""
     shown = [
-        subprocess.run(["make", "--dry-run", *there, target], cwd=folder, capture_output=True, text=True, check=True).stdout
-        for folder, there in ((ROOT, []), (tmp_path, ["-C", str(ROOT)]), (tmp_path, ["-f", str(ROOT / "Makefile")]))
+        subprocess.run(
+            ["make", "--dry-run", *there, target],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for folder, there in (
+            (ROOT, []),
+            (tmp_path, ["-C", str(ROOT)]),
+            (tmp_path, ["-f", str(ROOT / "Makefile")]),
+        )
     ]
-    plain, *others = [[line for line in text.splitlines() if not line.startswith("make")] for text in shown]
+    plain, *others = [
+        [line for line in text.splitlines() if not line.startswith("make")] for text in shown
+    ]
     assert plain
     assert others == [plain, plain]
 
@@ -258,7 +355,9 @@ def test_the_readme_is_short_and_its_table_is_that_of_a_training():
 
 
 def skip_without_tokenizer() -> None:
-    """Skip what parses text with the shipped model for English, if its pack is from before our tokenizer."""
+    """Skip what parses text with the shipped model for English,
+    if its pack is from before our tokenizer.
+    """
     if TOKENIZER not in zipfile.ZipFile(ROOT / "models" / "en.zip").namelist():
         pytest.skip("the pack of en was made before our tokenizer, so it parses no text")
 
@@ -326,11 +425,16 @@ def test_pages_that_are_stale_are_named_and_renewed(tmp_path, monkeypatch, capsy
     assert page.read_text() == PAGE
     assert not picture.exists()
     told = capsys.readouterr().out.splitlines()
-    assert told == [f"{file}: stale; python scripts/documentation.py renews it" for file in (picture, page)]
+    assert told == [
+        f"{file}: stale; python scripts/documentation.py renews it" for file in (picture, page)
+    ]
     assert documentation.main([str(page)]) == 0
     assert documentation.main([str(page), "--check"]) == 0
     assert '<rect width="100%" height="100%" fill="#fff"/>' in picture.read_text()
-    assert f"<!-- generated: systems -->\n\n{documentation.system_table()}\n\n<!-- end -->" in page.read_text()
+    assert (
+        f"<!-- generated: systems -->\n\n{documentation.system_table()}\n\n<!-- end -->"
+        in page.read_text()
+    )
     assert [text for language, text in blocks(page) if language == "console"] == [
         "step 1\nbefore", "step 2\nbefore", "step 3\nc\n\nstep 1\na",
     ]  # fmt: skip
@@ -343,11 +447,20 @@ def test_pages_that_are_stale_are_named_and_renewed(tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("<!-- generated: nothing -->\n<!-- end -->\n", "there is no maker 'nothing'; known: configuration, oracles"),
+        (
+            "<!-- generated: nothing -->\n<!-- end -->\n",
+            "there is no maker 'nothing'; known: configuration, oracles",
+        ),
         ("<!-- generated: oracles -->\n", "needs one <!-- end --> after it"),
-        ("<!-- generated: oracles -->\n<!-- generated: systems -->\n<!-- end -->\n", "needs one <!-- end --> after it"),
+        (
+            "<!-- generated: oracles -->\n<!-- generated: systems -->\n<!-- end -->\n",
+            "needs one <!-- end --> after it",
+        ),
         ("```console\nstep 1\n```\n", "line 1: no command before this output"),
-        ("```python\nx\n```\n\n```console\n1\n```\n", "line 5: the commands before it fail:\n.*python"),
+        (
+            "```python\nx\n```\n\n```console\n1\n```\n",
+            "line 5: the commands before it fail:\n.*python",
+        ),
         ("```\nfalse\n```\n\n```console\n1\n```\n", "line 5: the commands before it fail:\nfalse"),
         (
             "```\nprintf '1\\n\\n2\\n'\n```\n\n```console\n3\n```\n",
@@ -363,7 +476,9 @@ def test_what_a_page_cannot_have(text, told, tmp_path):
 
 def test_what_python_prints_is_renewed(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("```python\nfor i in (1, 2):\n    print(i, 'a')\n```\n\n```console\nbefore\n```\n")
+    page.write_text(
+        "```python\nfor i in (1, 2):\n    print(i, 'a')\n```\n\n```console\nbefore\n```\n"
+    )
     assert documentation.main([str(page)]) == 0
     assert "```console\n1 a\n2 a\n```" in page.read_text()
 
@@ -418,7 +533,8 @@ class Example:
 def test_python_of_the_pages(page, text, here, capsys):
     if "import spacy" in text:
         pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
-        importlib.import_module("parser.library.spacy_component")  # as the entry point of an installed package
+        # as the entry point of an installed package
+        importlib.import_module("parser.library.spacy_component")
     if 'Parser.load("en")' in text:
         skip_without_tokenizer()
     if '"DET"' not in text:  # words without tags
@@ -449,7 +565,10 @@ def test_the_page_of_the_paper_has_every_part_and_names_what_there_is():
         assert pkgutil.resolve_name(name) is not None
     for file in re.findall(r"`(\w+(?:/\w+)+\.\w+)`", text):
         assert (ROOT / file).is_file(), file
-    numbered = {title: set(re.findall(r"^\| (\d+)", part, re.MULTILINE)) for title, part in sections_of(text)}
+    numbered = {
+        title: set(re.findall(r"^\| (\d+)", part, re.MULTILINE))
+        for title, part in sections_of(text)
+    }
     assert numbered["Sections"] == {*"2345678"}
     assert numbered["Tables"] == {*"1234567"}
     assert numbered["Figures"] == {"8", "9", "10"}
@@ -462,7 +581,9 @@ def sections_of(text: str) -> list[tuple[str, str]]:
 
 
 def test_the_site_is_built(tmp_path):
-    """Strictly: every link and every name that is documented is there; and no page loads anything from elsewhere."""
+    """Strictly: every link and every name that is documented is there;
+    and no page loads anything from elsewhere.
+    """
     for package in ("mkdocs", "material"):
         pytest.importorskip(package, reason="mkdocs-material is not installed (extra docs)")
     options = ["--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str(tmp_path / "site")]
@@ -473,9 +594,12 @@ def test_the_site_is_built(tmp_path):
     pages = {path.name: path.read_text() for path in (tmp_path / "site").glob("*.html")}
     assert {page.with_suffix(".html").name for page in PAGES[2:]} <= set(pages)
     for text in pages.values():
-        assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//", text)
+        assert not re.search(
+            r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//", text
+        )
         assert 'href="https://github.com/someone/optimal-step"' in text
-        assert 'data-md-component="source"' not in text  # its script would ask GitHub for the number of stars
+        # its script would ask GitHub for the number of stars
+        assert 'data-md-component="source"' not in text
         assert 'site.css"' in text
     assert '<h3 id="parserload">' in pages["library.html"]
     assert 'src="examples/hearing.svg"' in pages["two_passes.html"]
@@ -487,16 +611,28 @@ def test_the_site_is_built(tmp_path):
 
 
 FOLDERS = ("configs", "docs", "experiments", "oracles", "parser", "scripts", "tests")
-TEXTS = [*PAGES, *(path for name in FOLDERS for kind in ("py", "yaml", "md") for path in (ROOT / name).rglob(f"*.{kind}"))]
+TEXTS = [
+    *PAGES,
+    *(
+        path
+        for name in FOLDERS
+        for kind in ("py", "yaml", "md")
+        for path in (ROOT / name).rglob(f"*.{kind}")
+    ),
+]
 
 
 def test_texts_name_extras_that_there_are_and_no_folder_beside_the_checkout():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     for path in TEXTS:
         text = path.read_text(encoding="utf-8")
         assert f"{os.pardir}/shared" not in text, path
         named = re.findall(r"\bextra `+(\w+)`|\(extra (\w+)\)|'\.\[([\w,]+)\]'", text)
-        assert {extra for groups in named for extra in "".join(groups).split(",")} <= {*extras}, path
+        assert {extra for groups in named for extra in "".join(groups).split(",")} <= {*extras}, (
+            path
+        )
 
 
 DOCUMENTS = [*PAGES, ROOT / ".github" / "SECURITY.md", ROOT / "tests" / "README.md"]

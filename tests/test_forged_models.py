@@ -1,4 +1,6 @@
-"""Model folders from strangers: whatever is in them, they load or are refused as models, and what loads can be run."""
+"""Model folders from strangers: whatever is in them, they load or are refused as models,
+and what loads can be run.
+"""
 
 import os
 import shutil
@@ -55,8 +57,17 @@ BAD_SETTINGS: Fields = {
     "transition_options": [{"degree": 10**30}, {"degree": "2"}, [1]],
 }
 BAD_VOCABULARIES: Fields = {
-    "relations": [[], "abc", {"det": 1}, *(["det", "root", one] for one in ("det", "o\tj", "o\nj", HALF, 1))],
-    "attributes": [[], {"form": ["a", "b"]}, {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"], "nothing": []}],
+    "relations": [
+        [],
+        "abc",
+        {"det": 1},
+        *(["det", "root", one] for one in ("det", "o\tj", "o\nj", HALF, 1)),
+    ],
+    "attributes": [
+        [],
+        {"form": ["a", "b"]},
+        {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"], "nothing": []},
+    ],
     "attributes form": [["a", "a"], ["a", 1], ["a", "b", "c"], []],
     "attributes feats_pairs": [[]],
 }
@@ -91,13 +102,25 @@ BAD_LEMMA_SETTINGS: Fields = {
     "classifier encoder lemmas buckets": [51],
     "classifier encoder lemmas size": [10**12],
 }
-BAD_RULES = ["keep\t7\tq\t7\tq", RULES[0], "keep", 1, "keep\t0\t\n\t0\t", f"keep\t0\t{HALF}\t0\t", f"keep\t{MANY}\t\t0\t"]
+BAD_RULES = [
+    "keep\t7\tq\t7\tq",
+    RULES[0],
+    "keep",
+    1,
+    "keep\t0\t\n\t0\t",
+    f"keep\t0\t{HALF}\t0\t",
+    f"keep\t{MANY}\t\t0\t",
+]
 NO_FORMS: object = {"rules": {"X": [0]}, "absent": {"X": [1]}}
 BAD_LEMMA_VOCABULARIES: Fields = {
     "lemmas": [GONE, []],
     "lemmas rules": [[], RULES[:-1], *([*RULES[:-1], rule] for rule in BAD_RULES)],
     "lemmas columns": [["upos", "xpos"], [1, 2]],
-    "lemmas seen": [[], {"X\t_": ["a"]}, *({"X\t_": {"a": lemma}} for lemma in (1, "a\tb", "", HALF))],
+    "lemmas seen": [
+        [],
+        {"X\t_": ["a"]},
+        *({"X\t_": {"a": lemma}} for lemma in (1, "a\tb", "", HALF)),
+    ],
     "lemmas known": [[]],
     "lemmas known by_upos": [["a"], {"X": {"a": "a"}}, {"X": [1]}, {"X": ["a\nb"]}, {"X": [HALF]}],
     "lemmas known written_for": [["a"], {"ab": "a"}, {"a": "bc"}, {"a": 1}],
@@ -136,7 +159,9 @@ BAD: dict[str, tuple[Fields, Fields]] = {
 )
 def test_a_field_that_cannot_be_is_refused(models, tmp_path, kind, part, place, value):
     shutil.copytree(models / kind, tmp_path / "model")
-    edit = set_at(*place.split(), value) if value is not GONE else lambda content: content.pop(place)
+    edit = (
+        set_at(*place.split(), value) if value is not GONE else lambda content: content.pop(place)
+    )
     change(tmp_path / "model" / part, edit)
     refused(tmp_path / "model", "")
 
@@ -166,16 +191,21 @@ def refused(folder: Path, part: str) -> str:
 
 @pytest.mark.parametrize("relations", [[], ["root"], ["a", "root"]])
 def test_relations_with_tensors_to_match(forged, relations):
-    """Without a relation for all words but the root, no transition of the parser was possible, and it wrote outside its
-    arrays."""
+    """Without a relation for all words but the root, no transition of the parser was possible, and
+    it wrote outside its arrays.
+    """
     change(forged / VOCABULARIES, set_at("relations", relations))
     tensors = load_file(forged / TENSORS)
-    outputs = 1 + 2 * len(relations) * (2 if len(tensors["output.bias"]) == 13 else 1)  # Attardi's has twice as many
+    # Attardi's has twice as many
+    outputs = 1 + 2 * len(relations) * (2 if len(tensors["output.bias"]) == 13 else 1)
     tensors["output.weight"], tensors["output.bias"] = torch.zeros(outputs, 5), torch.zeros(outputs)
     if "one_hot.weight" in tensors:
         tensors["one_hot.weight"] = torch.zeros(3 + len(relations), 5)
     if (scores := "tokens.heads.relation_product") + ".bias" in tensors:
-        tensors[f"{scores}.weight"], tensors[f"{scores}.bias"] = torch.zeros(len(relations), 3, 3), torch.zeros(len(relations))
+        tensors[f"{scores}.weight"], tensors[f"{scores}.bias"] = (
+            torch.zeros(len(relations), 3, 3),
+            torch.zeros(len(relations)),
+        )
     save_file(tensors, forged / TENSORS)
     if relations == ["a", "root"]:
         parses = parse(FrozenModel.load(forged), SENTENCES)
@@ -257,7 +287,8 @@ def test_a_folder_that_cannot_be(tmp_path):
 
 def test_tensors_are_compared_before_there_is_memory_for_them(forged, monkeypatch):
     change(forged / SETTINGS, set_at("classifier", "embeddings", "form", "size", 60))
-    monkeypatch.setattr("parser.networks.classifier.new_classifier", None)  # it would have memory for them
+    # it would have memory for them
+    monkeypatch.setattr("parser.networks.classifier.new_classifier", None)
     assert "the settings expect" in refused(forged, TENSORS)
 
 

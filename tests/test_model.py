@@ -1,4 +1,6 @@
-"""A model's folder: what is saved comes back the same, nothing is unpickled, and a damaged one is refused with the reason."""
+"""A model's folder: what is saved comes back the same, nothing is unpickled, and a damaged one is
+refused with the reason.
+"""
 
 from pathlib import Path
 
@@ -42,7 +44,11 @@ def test_a_saved_model_parses_as_before(model, saved):
     ("part", "edit", "message"),
     [
         (SETTINGS, set_at("format", 99), r"format 99, .* 1 and 2"),
-        (VOCABULARIES, lambda value: value["relations"].append("more"), "do not belong to the same model"),
+        (
+            VOCABULARIES,
+            lambda value: value["relations"].append("more"),
+            "do not belong to the same model",
+        ),
     ],
 )
 def test_parts_of_other_models_are_refused(saved, part, edit, message):
@@ -53,7 +59,11 @@ def test_parts_of_other_models_are_refused(saved, part, edit, message):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("", "this folder holds no model"), ("nowhere", "neither a folder nor a model"), ("in.conllu", "this is a file")],
+    [
+        ("", "this folder holds no model"),
+        ("nowhere", "neither a folder nor a model"),
+        ("in.conllu", "this is a file"),
+    ],
 )
 def test_what_is_no_model_folder(tmp_path, name, message):
     (tmp_path / "in.conllu").touch()
@@ -61,7 +71,10 @@ def test_what_is_no_model_folder(tmp_path, name, message):
         FrozenModel.load(tmp_path / name)
 
 
-@pytest.mark.parametrize(("beam", "lattice_beam"), [(None, None), (Beam(8, Merge.NONE, Scores.GLOBAL), None), (None, Beam(4))])
+@pytest.mark.parametrize(
+    ("beam", "lattice_beam"),
+    [(None, None), (Beam(8, Merge.NONE, Scores.GLOBAL), None), (None, Beam(4))],
+)
 def test_a_model_remembers_its_beam(model, tmp_path, beam, lattice_beam):
     model.beam, model.lattice_beam = beam, lattice_beam
     model.save(tmp_path / "model")

@@ -1,4 +1,6 @@
-"""One name, one class; a docstring says what is done, rather than where that is said; and the glossary names what there is."""
+"""One name, one class; a docstring says what is done, rather than where that is said; and the
+glossary names what there is.
+"""
 
 import ast
 import importlib
@@ -11,15 +13,30 @@ from pathlib import Path
 from tests.toy import ROOT
 
 PACKAGES = ("parser", "oracles", "scripts", "experiments")
-FUNCTIONAL = {"Enum", "IntEnum", "StrEnum", "NamedTuple", "namedtuple", "TypedDict", "make_dataclass"}
+FUNCTIONAL = {
+    "Enum",
+    "IntEnum",
+    "StrEnum",
+    "NamedTuple",
+    "namedtuple",
+    "TypedDict",
+    "make_dataclass",
+}
 
 
 def classes_of(code: str) -> Iterator[str]:
-    """The names of classes, those included that are made by a call: ``Keep = StrEnum("Keep", ...)``."""
+    """The names of classes, those included that are made by a call:
+    ``Keep = StrEnum("Keep", ...)``.
+    """
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ClassDef):
             yield node.name
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FUNCTIONAL and node.args:
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in FUNCTIONAL
+            and node.args
+        ):
             yield ast.literal_eval(node.args[0])
 
 
@@ -51,7 +68,9 @@ def test_no_docstring_begins_with_see():
 
 
 def test_the_glossary_names_classes_that_are_there():
-    names = re.findall(r"`([A-Z][a-z]\w+)`", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    names = re.findall(
+        r"`([A-Z][a-z]\w+)`", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    )
     assert len(names) >= 40
     classes = {name for path in files() for name in classes_of(path.read_text(encoding="utf-8"))}
     assert {*names} - classes == set()
@@ -63,8 +82,22 @@ def test_public_methods_say_what_they_do_or_a_base_class_does():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
                 continue
-            methods = [inside for inside in node.body if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef)]
-            bare = [one.name for one in methods if not one.name.startswith("_") and ast.get_docstring(one) is None]
+            methods = [
+                inside
+                for inside in node.body
+                if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef)
+            ]
+            bare = [
+                one.name
+                for one in methods
+                if not one.name.startswith("_") and ast.get_docstring(one) is None
+            ]
             if bare:
-                found = getattr(importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)), node.name)
-                assert [name for name in bare if not inspect.getdoc(getattr(found, name))] == [], (path, node.name)
+                found = getattr(
+                    importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)),
+                    node.name,
+                )
+                assert [name for name in bare if not inspect.getdoc(getattr(found, name))] == [], (
+                    path,
+                    node.name,
+                )

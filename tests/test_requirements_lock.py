@@ -29,7 +29,17 @@ def test_versions_are_those_of_the_constraints_and_each_has_a_hash():
         version = re.split(r"[ ;]", line.split("==")[1])[0]
         if name in constraints:
             assert version == constraints[name], name
-    for needed in ("torch", "gensim", "conllu", "hydra-core", "numpy", "numba", "safetensors", "tensorboard", "tqdm"):
+    for needed in (
+        "torch",
+        "gensim",
+        "conllu",
+        "hydra-core",
+        "numpy",
+        "numba",
+        "safetensors",
+        "tensorboard",
+        "tqdm",
+    ):
         assert needed in locked
 
 
@@ -39,7 +49,20 @@ def test_the_lock_can_be_installed(tmp_path):
     if not os.environ.get("OPTIMAL_STEP_INSTALL"):
         pytest.skip("OPTIMAL_STEP_INSTALL=1 installs what lock.txt names, from a package registry")
     light = tmp_path / "light.lock"
-    light.write_text("\n".join(line for name, line in entries(LOCK).items() if not HEAVY.match(name)), encoding="utf-8")
-    options = ["--quiet", "--require-hashes", "--no-deps", "--target", tmp_path / "there", "-r", light]
-    done = subprocess.run([sys.executable, "-m", "pip", "install", *options], capture_output=True, text=True)
+    light.write_text(
+        "\n".join(line for name, line in entries(LOCK).items() if not HEAVY.match(name)),
+        encoding="utf-8",
+    )
+    options = [
+        "--quiet",
+        "--require-hashes",
+        "--no-deps",
+        "--target",
+        tmp_path / "there",
+        "-r",
+        light,
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", *options], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""The packs in models/: each is the one that the index lists, and parses a sentence of ours to the tree that is committed."""
+"""The packs in models/: each is the one that the index lists, and parses a sentence of ours to the
+tree that is committed.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,17 @@ def test_a_shipped_model_parses_by_name(name, cache):
     assert f"# text = {make_models.MODELS[name].example}\n" in example, "no sentence of a treebank"
     skip_without_tokenizer(folder)
     trees = parser.parse_text(make_models.MODELS[name].example)
-    assert [[list(word) for word in zip(tree.forms, tree.heads, tree.deprels, strict=True)] for tree in trees] == TREES[name]
+    assert [
+        [list(word) for word in zip(tree.forms, tree.heads, tree.deprels, strict=True)]
+        for tree in trees
+    ] == TREES[name]
 
 
 @pytest.mark.extras
 def test_the_noun_chunks_of_the_page_are_those_of_the_model():
     spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
-    importlib.import_module("parser.library.spacy_component")  # as the entry point of an installed package
+    # as the entry point of an installed package
+    importlib.import_module("parser.library.spacy_component")
     nlp = spacy.blank("en")
     nlp.add_pipe("optimal_step", config={"model": "en", "tags": "fill"})
     chunks = [chunk.text for chunk in nlp("The old man saw a small dog in the park.").noun_chunks]
@@ -71,8 +77,14 @@ def test_portuguese_contractions_stay_whole_with_a_warning(caplog, cache):
 
 def test_what_is_filled_fits_the_upos_given():
     """Of a model from before folders named the tags and rules that each UPOS had."""
-    given = [[("the", "DET"), ("felt", "NOUN")], [("They", "PRON"), ("felt", "VERB"), ("rose", "NOUN")]]
-    found = [[(word.lemma, word.xpos, word.feats) for word in tree.words] for tree in Parser.load("en").parse(given)]
+    given = [
+        [("the", "DET"), ("felt", "NOUN")],
+        [("They", "PRON"), ("felt", "VERB"), ("rose", "NOUN")],
+    ]
+    found = [
+        [(word.lemma, word.xpos, word.feats) for word in tree.words]
+        for tree in Parser.load("en").parse(given)
+    ]
     assert found[0] == [("the", "DT", "Definite=Def|PronType=Art"), ("felt", "NN", "Number=Sing")]
     assert found[1][1][:2] == ("feel", "VBD")
     assert found[1][2] == ("rose", "NN", "Number=Sing")

@@ -1,4 +1,6 @@
-"""Kernels on disk are loaded before numba is ready to compile, which it is where it must; and a model is warmed up."""
+"""Kernels on disk are loaded before numba is ready to compile, which it is where it must;
+and a model is warmed up.
+"""
 
 import gc
 import sys
@@ -69,7 +71,9 @@ assert "torch._dynamo" not in sys.modules  # torch's compiler, a second to load
 # The second has no encoder, so that only the segmenter needs its kernels.
 @pytest.mark.parametrize(("kind", "many"), [("text", True), ("static", False)])
 def test_after_a_warm_up_for_text_nothing_is_left_to_compile(tmp_path, kind, many):
-    """Neither for sentences, which a segmenter finds, nor for tags; parse_many does it before its processes begin."""
+    """Neither for sentences, which a segmenter finds, nor for tags;
+    parse_many does it before its processes begin.
+    """
     small_model(kind).save(tmp_path / "model")
     save_tiny_tokenizer(tmp_path / "model")
     small_segmenter().save(tmp_path / "model")

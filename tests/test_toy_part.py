@@ -69,7 +69,9 @@ class Lengths(FormPart):
 
 
 @module_of.register(Lengths)
-def module_of_lengths(part: Lengths, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
+def module_of_lengths(
+    part: Lengths, spec: ClassifierSpec, inputs: Embeddings, reader: Any
+) -> PartReading:
     def read(values: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
         return [vectors(values[:, 0])]
 
@@ -78,7 +80,9 @@ def module_of_lengths(part: Lengths, spec: ClassifierSpec, inputs: Embeddings, r
 
 
 @frozen.register(Lengths)
-def frozen_lengths(part: Lengths, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
+def frozen_lengths(
+    part: Lengths, spec: ClassifierSpec, tensors: Tensors, reader: Any
+) -> WordReading:
     return lambda values: [tensors["lengths.weight"][values[0]]]
 
 
@@ -98,7 +102,11 @@ def run(tmp_path_factory) -> Iterator[Path]:
 
 
 def plan_of(folder: Path, *more: str) -> Plan:
-    files = [f"treebank.train={folder}/train.conllu", f"treebank.dev={folder}/dev.conllu", "treebank.test=null"]
+    files = [
+        f"treebank.train={folder}/train.conllu",
+        f"treebank.dev={folder}/dev.conllu",
+        "treebank.test=null",
+    ]
     return planned(*files, *SMALL, *more)
 
 
@@ -110,12 +118,19 @@ def words() -> list[Any]:
 
 def test_its_weights_are_in_the_folder(run):
     assert read_header(run / MODEL)["tokens.lengths.weight"].shape == (N_RESERVED + 10, 3)
-    assert [part.name for part in TrainedModel.load(run).vocabularies.parts] == ["attributes", "characters", "lengths"]
+    assert [part.name for part in TrainedModel.load(run).vocabularies.parts] == [
+        "attributes",
+        "characters",
+        "lengths",
+    ]
 
 
 def test_a_model_without_an_encoder_does_not_read_it(run):
     files = [f"treebank.{part}={run.parent / part}.conllu" for part in ("train", "dev")]
-    without, with_one = planned(*files, "treebank.test=null", "recipe=paper").model, plan_of(run.parent).model
+    without, with_one = (
+        planned(*files, "treebank.test=null", "recipe=paper").model,
+        plan_of(run.parent).model,
+    )
     assert isinstance(without, NetworkPlan)
     assert isinstance(with_one, NetworkPlan)
     assert (Lengths.new(without, words()), type(Lengths.new(with_one, words()))) == (None, Lengths)
@@ -126,7 +141,9 @@ def test_it_is_read_the_same_with_torch_and_without(run):
     encoded = model.vocabularies.encode(words())
     assert encoded.values[-1].tolist() == [1, 4, 6, 12, 3, 1, N_RESERVED + len(words()[1].forms[0])]
     with_torch = TrainedModel.load(run).classifier.tokens.encoded(encoded)
-    torch.testing.assert_close(torch.from_numpy(model.weights.encoder.encode(encoded)), with_torch, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        torch.from_numpy(model.weights.encoder.encode(encoded)), with_torch, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_it_makes_a_difference(run):
@@ -138,10 +155,13 @@ def test_it_makes_a_difference(run):
 
 def test_training_changes_its_vectors_and_begins_anew_with_the_same(run, tmp_path):
     train(plan_of(run.parent), tmp_path / "again")
-    assert (tmp_path / "again" / MODEL / TENSORS).read_bytes() == (run / MODEL / TENSORS).read_bytes()
+    assert (tmp_path / "again" / MODEL / TENSORS).read_bytes() == (
+        run / MODEL / TENSORS
+    ).read_bytes()
     torch.manual_seed(1)
     assert not np.allclose(
-        FrozenModel.load(run).tensors["tokens.lengths.weight"], nn.Embedding(N_RESERVED + 10, 3).weight.detach()
+        FrozenModel.load(run).tensors["tokens.lengths.weight"],
+        nn.Embedding(N_RESERVED + 10, 3).weight.detach(),
     )
 
 
@@ -158,7 +178,11 @@ def test_a_training_goes_on_with_it(run, tmp_path):
 
 
 def test_it_may_refuse_a_start(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(Lengths, "refuse_start", classmethod(lambda cls, wanted, known: f"that model reads {known.name}"))
+    monkeypatch.setattr(
+        Lengths,
+        "refuse_start",
+        classmethod(lambda cls, wanted, known: f"that model reads {known.name}"),
+    )
     with pytest.raises(SettingsError, match=r"start=.*: that model reads lengths"):
         train(plan_of(run.parent, f"start={run}"), tmp_path / "run")
 
@@ -168,7 +192,9 @@ class PreparedError(Exception):
 
 
 @prepare.register(Lengths)
-def prepare_lengths(part: Lengths, wanted: PartWishes, reader: Any, sentences: Sequence[Sentences]) -> None:
+def prepare_lengths(
+    part: Lengths, wanted: PartWishes, reader: Any, sentences: Sequence[Sentences]
+) -> None:
     raise PreparedError(part.name, [some.values.shape for some in sentences])
 
 

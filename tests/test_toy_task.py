@@ -53,7 +53,11 @@ class CaseTask(Task):
         return cls([]).extended(source)
 
     def extended(self, source: TaskSource) -> CaseTask:
-        return CaseTask(self.vocabulary.extended(value for one in source.sentences for value in self.values(one, "case")))
+        return CaseTask(
+            self.vocabulary.extended(
+                value for one in source.sentences for value in self.values(one, "case")
+            )
+        )
 
     @classmethod
     def weights(cls, settings: Any) -> dict[str, float]:
@@ -64,7 +68,10 @@ class CaseTask(Task):
         return {"case": self.vocabulary}
 
     def values(self, sentence: AttributeColumns, column: str) -> list[str]:
-        return ["upper" if form.isupper() else "title" if form.istitle() else "lower" for form in sentence.forms]
+        return [
+            "upper" if form.isupper() else "title" if form.istitle() else "lower"
+            for form in sentence.forms
+        ]
 
     def layer(self, spec: ClassifierSpec) -> int:
         return 1
@@ -81,7 +88,9 @@ class CaseTask(Task):
         return {self.name: self.vocabulary.symbols}
 
     @classmethod
-    def read(cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]) -> CaseTask | None:
+    def read(
+        cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]
+    ) -> CaseTask | None:
         found = contents.vocabularies
         return cls(found[cls.name]) if cls.name in found else None
 
@@ -94,10 +103,18 @@ class CaseModule(TaskModule):
     def read(self, tokens: Tensor) -> dict[str, Tensor]:
         return {"case": self.output(tokens)}
 
-    def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
+    def losses(
+        self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool
+    ) -> Iterator[tuple[str, Tensor]]:
         words = np.flatnonzero(gold[0] >= N_RESERVED)  # not the roots
-        places, values = (to_device(array, encoded.tokens.device) for array in (words, gold[0, words].astype(np.int64)))
-        yield "case", nn.functional.cross_entropy(encoded.scores["case"][places], values - N_RESERVED)
+        places, values = (
+            to_device(array, encoded.tokens.device)
+            for array in (words, gold[0, words].astype(np.int64))
+        )
+        yield (
+            "case",
+            nn.functional.cross_entropy(encoded.scores["case"][places], values - N_RESERVED),
+        )
 
 
 @module_of_task.register
@@ -106,7 +123,9 @@ def module_of_case(task: CaseTask, spec: ClassifierSpec) -> TaskModule:
 
 
 @frozen_task.register
-def frozen_case(task: CaseTask, spec: ClassifierSpec, tensors: Tensors, arithmetic: SinglePrecision) -> FrozenTask:
+def frozen_case(
+    task: CaseTask, spec: ClassifierSpec, tensors: Tensors, arithmetic: SinglePrecision
+) -> FrozenTask:
     return FrozenTask({"case": arithmetic.matrix(tensors["output.weight"], tensors["output.bias"])})
 
 
@@ -124,7 +143,10 @@ def run(registered, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("toy")
     toys = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(25)]
     for number, one in enumerate(toys):
-        one.forms = [form.upper() if (number + place) % 2 else form.lower() for place, form in enumerate(one.forms)]
+        one.forms = [
+            form.upper() if (number + place) % 2 else form.lower()
+            for place, form in enumerate(one.forms)
+        ]
     for part, some in {"train": toys[:20], "dev": toys[20:]}.items():
         write_conllu(folder / f"{part}.conllu", some)
     train(plan_of(folder), folder / "run")
@@ -139,14 +161,19 @@ def words() -> list[Any]:
 
 def predicted(model: TrainedModel | FrozenModel, sentences: list[Any]) -> list[str]:
     predictor = Predictor(model, ParseOptions(tags=TagUse.OVERWRITE))
-    return predictor.predict(model.vocabularies.encode(sentences), [one.forms for one in sentences]).tags.values["case"]
+    return predictor.predict(
+        model.vocabularies.encode(sentences), [one.forms for one in sentences]
+    ).tags.values["case"]
 
 
 def test_its_weights_are_in_the_folder_and_its_gold_data_in_the_corpus(run):
     model = TrainedModel.load(run)
     assert read_header(run / MODEL)["tokens.case.output.weight"].shape == (2, 12)
     assert [task.name for task in model.vocabularies.tasks] == ["tagger", "heads", "case"]
-    assert json.loads((run / MODEL / VOCABULARIES).read_text())["case"] == model.vocabularies.columns["case"].symbols
+    assert (
+        json.loads((run / MODEL / VOCABULARIES).read_text())["case"]
+        == model.vocabularies.columns["case"].symbols
+    )
     plan = plan_of(run.parent).model
     assert isinstance(plan, NetworkPlan)
     assert [*plan.task_weights] == ["upos", "xpos", "feats", "heads", "case"]
@@ -164,9 +191,15 @@ def test_it_is_predicted_the_same_with_torch_and_without(run):
     by_torch = model.classifier.tokens.tags_and_rules(encoded)[0]["case"]
     vectors, by_arrays, _ = frozen.weights.encoder.encode_with_tags(encoded)
     np.testing.assert_array_equal(by_arrays["case"], by_torch)
-    torch.testing.assert_close(torch.from_numpy(vectors), model.classifier.tokens.encoded(encoded), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        torch.from_numpy(vectors), model.classifier.tokens.encoded(encoded), rtol=1e-4, atol=1e-5
+    )
     symbols = model.vocabularies.columns["case"].symbols
-    assert predicted(model, words()) == predicted(frozen, words()) == [symbols[number] for number in by_torch]
+    assert (
+        predicted(model, words())
+        == predicted(frozen, words())
+        == [symbols[number] for number in by_torch]
+    )
 
 
 def test_its_weights_decide(run):
@@ -180,14 +213,20 @@ def test_its_weights_decide(run):
 
 def test_files_are_parsed_and_tags_are_written(run):
     text = (run.parent / "dev.conllu").read_bytes()
-    parse_file(Predictor(TrainedModel.load(run), ParseOptions(tags=TagUse.OVERWRITE)), BytesIO(text), written := BytesIO())
+    parse_file(
+        Predictor(TrainedModel.load(run), ParseOptions(tags=TagUse.OVERWRITE)),
+        BytesIO(text),
+        written := BytesIO(),
+    )
     assert written.getvalue().count(b"\n") == text.count(b"\n")
     assert written.getvalue() != text
 
 
 def test_training_changes_its_weights_and_begins_anew_with_the_same(run, tmp_path):
     train(plan_of(run.parent), tmp_path / "again")
-    assert (tmp_path / "again" / MODEL / TENSORS).read_bytes() == (run / MODEL / TENSORS).read_bytes()
+    assert (tmp_path / "again" / MODEL / TENSORS).read_bytes() == (
+        run / MODEL / TENSORS
+    ).read_bytes()
     assert FrozenModel.load(run).tensors["tokens.case.output.bias"].any()
 
 
@@ -199,7 +238,10 @@ def test_a_training_goes_on_with_it_and_with_new_values(run, tmp_path):
     more = f"treebank.train=[{run.parent}/train.conllu,{tmp_path}/titles.conllu]"
     train(plan_of(run.parent, more, f"start={run}"), tmp_path / "run")
     before, after = (FrozenModel.load(folder, int8=False) for folder in (run, tmp_path / "run"))
-    assert after.vocabularies.columns["case"].symbols == [*before.vocabularies.columns["case"].symbols, "title"]
+    assert after.vocabularies.columns["case"].symbols == [
+        *before.vocabularies.columns["case"].symbols,
+        "title",
+    ]
     assert after.tensors["tokens.case.output.bias"].shape == (3,)
     assert predicted(after, toys)[1] == "title"
 

@@ -32,7 +32,13 @@ CONFIGS = ROOT / "configs"
 SAMPLE = ROOT / "data" / "sample"
 
 # What makes a training short; without word vectors nothing is trained in another process.
-TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1"]
+TINY = [
+    "first_pass.epochs=1",
+    "second_pass.epochs=1",
+    "classifier.hidden=8",
+    "vectors.dimensions=4",
+    "vectors.epochs=1",
+]
 TINY.append("tensorboard.figures=false")
 NO_VECTORS = ["vectors.attribute=null", "features.form=[]"]
 
@@ -42,10 +48,15 @@ _TAGS = ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
 
 
 def real_treebank(name: str) -> Path:
-    """A file or a folder of the treebanks of UD 2.2; a test that needs it is skipped where it is absent."""
+    """A file or a folder of the treebanks of UD 2.2;
+    a test that needs it is skipped where it is absent.
+    """
     folder = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", ROOT.parent / "shared" / "ud-v2.2"))
     if not (folder / name).exists():
-        pytest.skip(f"no {folder / name}; set OPTIMAL_STEP_TREEBANKS to a folder with the treebanks of UD 2.2")
+        pytest.skip(
+            f"no {folder / name}; set OPTIMAL_STEP_TREEBANKS to a folder with the treebanks of "
+            "UD 2.2"
+        )
     return folder / name
 
 
@@ -59,7 +70,13 @@ def settings(*overrides: str) -> Settings:
     try:
         given = Given([*start_choices(given, Path()), *overrides])
         return started(composed("tensorboard.figures=false", *given.words), given)
-    except (AssertionError, AttributeError, ValueError, HydraException, OmegaConfBaseException) as error:
+    except (
+        AssertionError,
+        AttributeError,
+        ValueError,
+        HydraException,
+        OmegaConfBaseException,
+    ) as error:
         if (told := explained(error, given)) is None:
             raise
         raise told from error
@@ -73,7 +90,8 @@ def planned(*overrides: str) -> Plan:
 def composed(*overrides: str) -> Settings:
     """The settings of configs/train.yaml with overrides, as hydra composes them, but sooner.
 
-    Composing takes a third of a second. Overrides of single keys come last in it, so the rest is composed once.
+    Composing takes a third of a second. Overrides of single keys come last in it,
+    so the rest is composed once.
     """
     of_keys = re.compile(
         r"(?!hydra|[^=]*[/@])[a-z]\w*(\.\w+)+="
@@ -82,7 +100,9 @@ def composed(*overrides: str) -> Settings:
     chosen = tuple(override for override in overrides if not of_keys.match(override))
     made = copy.deepcopy(_composed(chosen))
     given = [override for override in overrides if of_keys.match(override)]
-    ConfigLoaderImpl._apply_overrides_to_config(OverridesParser.create().parse_overrides(given), made)
+    ConfigLoaderImpl._apply_overrides_to_config(
+        OverridesParser.create().parse_overrides(given), made
+    )
     return made  # type: ignore[return-value]
 
 
@@ -93,14 +113,18 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
 
 
 def forget_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the end of a test: for modules that are run anew, which store classes of their own for the same settings."""
+    """At the end of a test: for modules that are run anew,
+    which store classes of their own for the same settings.
+    """
     Plugins.instance()  # hydra's own stay
     store = ConfigStore.instance()
     monkeypatch.setattr(store, "repo", copy.deepcopy(store.repo))
 
 
 def sentence(heads: list[int], rng: random.Random | None = None) -> Sentence:
-    """A sentence over the given tree, whose forms, tags and relations follow from ``rng``, or from the positions."""
+    """A sentence over the given tree, whose forms, tags and relations follow from ``rng``,
+    or from the positions.
+    """
     draw = rng or random.Random(len(heads))
     numbers = range(1, len(heads) + 1)
     return Sentence(
@@ -110,13 +134,17 @@ def sentence(heads: list[int], rng: random.Random | None = None) -> Sentence:
         xpos=["_" for _ in numbers],
         feats=["_" for _ in numbers],
         heads=heads,
-        deprels=["root" if head == 0 else draw.choice(["nsubj", "obj", "det", "punct"]) for head in heads],
+        deprels=[
+            "root" if head == 0 else draw.choice(["nsubj", "obj", "det", "punct"]) for head in heads
+        ],
         where="toy",
     )
 
 
 def flat_sentences(lengths: Iterable[int], seed: int = 0) -> list[Sentence]:
-    """Sentences of so many words, all of which but the first are children of the first, for tests that read no trees."""
+    """Sentences of so many words, all of which but the first are children of the first,
+    for tests that read no trees.
+    """
     rng = random.Random(seed)
     return [sentence([0] + [1] * (n - 1), rng) for n in lengths]
 
@@ -135,7 +163,9 @@ def assert_same_trees(found: Parses, expected: Parses) -> None:
 def write_conllu(path: Path, sentences: list[Sentence]) -> Path:
     lines = []
     for s in sentences:
-        columns = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, map(str, s.heads), s.deprels, strict=True)
+        columns = zip(
+            s.forms, s.lemmas, s.upos, s.xpos, s.feats, map(str, s.heads), s.deprels, strict=True
+        )
         lines += ["\t".join([str(i), *row, "_", "_"]) for i, row in enumerate(columns, 1)]
         lines.append("")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,4 +1,5 @@
-"""The one list of transition systems for tests: all registered ones, so that a new system is tried wherever it fits.
+"""The one list of transition systems for tests: all registered ones,
+so that a new system is tried wherever it fits.
 
 A test that some systems do not fit names these, and says why.
 """
@@ -6,8 +7,12 @@ A test that some systems do not fit names these, and says why.
 from parser import transitions
 
 # Other options than the defaults, with which a system is tried as well.
-_FURTHER_OPTIONS = {"attardi": [{"degree": degree} for degree in (1, 3)], "arc_eager": [{"nonmonotonic": 1}]}
-_REGISTERED = [name for name in transitions.names() if not name.startswith("toy_")]  # toys are registered by other tests
+_FURTHER_OPTIONS = {
+    "attardi": [{"degree": degree} for degree in (1, 3)],
+    "arc_eager": [{"nonmonotonic": 1}],
+}
+# toys are registered by other tests
+_REGISTERED = [name for name in transitions.names() if not name.startswith("toy_")]
 
 
 def systems(*but: str) -> list[str]:
@@ -18,7 +23,11 @@ def systems(*but: str) -> list[str]:
 
 def variants(*but: str) -> list[tuple[str, dict[str, int]]]:
     """Return all systems but some, each with its default options and with others."""
-    return [(name, options) for name in systems(*but) for options in ({}, *_FURTHER_OPTIONS.get(name, []))]
+    return [
+        (name, options)
+        for name in systems(*but)
+        for options in ({}, *_FURTHER_OPTIONS.get(name, []))
+    ]
 
 
 def variant_name(variant: tuple[str, dict[str, int]]) -> str:

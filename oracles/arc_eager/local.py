@@ -2,24 +2,27 @@
 
 Goldberg and Nivre (2012; 2013, Section 4) count, one by one, the gold edges that can still be made:
 
-    A = edges to x in the buffer from the buffer or the stack + edges to s_i on the stack, not linked, from the buffer
+    A = edges to x in the buffer from the buffer or the stack + edges to s_i on the stack,
+    not linked, from the buffer
 
-In the system of system.py, whose computations end in one tree, A is not yet the value. At the end, stack elements that are not
-linked are attached to the elements below them; this may be worth more than an edge that removes such an element earlier. If
-s_1..s_j stay to the end, the value changes by
+In the system of system.py, whose computations end in one tree, A is not yet the value. At the end,
+stack elements that are not linked are attached to the elements below them; this may be worth more
+than an edge that removes such an element earlier. If s_1..s_j stay to the end, the value changes by
 
-    P_j = sum over i <= j of: [s_i not linked] ([h(s_i) = s_{i-1}] - [h(s_i) >= b]) - (gold children of s_{i-1} in the buffer)
-    value = A + max(0, max over j: P_j)
+    P_j = sum over i <= j of: [s_i not linked] ([h(s_i) = s_{i-1}] - [h(s_i) >= b]) - (gold children
+    of s_{i-1} in the buffer) value = A + max(0, max over j: P_j)
 
-We know of no such correction in the literature. With ``single_root`` (one gold child of the artificial root) edges from 0 do
-not count once s_1 is linked. If edges can be undone, no element has to stay: the value is A + edges to s_i, not linked, from
-s_{i-1} + edges to linked s_i from the buffer. A transition's score is its own edge plus the value after it.
+We know of no such correction in the literature. With ``single_root`` (one gold child of the
+artificial root) edges from 0 do not count once s_1 is linked. If edges can be undone, no element
+has to stay: the value is A + edges to s_i, not linked, from s_{i-1} + edges to linked s_i from the
+buffer. A transition's score is its own edge plus the value after it.
 
-Arc-eager is arc-decomposable for projective trees, and these values are exact for them; other trees are refused.
-``ArcEagerSums`` uses A alone, as many parsers do, for any tree. It is exact for no kind of tree; it serves to measure the
-difference.
+Arc-eager is arc-decomposable for projective trees, and these values are exact for them; other trees
+are refused. ``ArcEagerSums`` uses A alone, as many parsers do, for any tree. It is exact for no
+kind of tree; it serves to measure the difference.
 
-Complexity: O(k + c) per configuration of k + 1 stack elements with c gold children in the buffer; O(n) per sentence to bind.
+Complexity: O(k + c) per configuration of k + 1 stack elements with c gold children in the buffer;
+O(n) per sentence to bind.
 """
 
 from __future__ import annotations
@@ -28,7 +31,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_eager.system import ATTACH, LEFT, N_TRANSITIONS, RIGHT, SHIFT, ArcEagerOracle, fill_applicable
+from oracles.arc_eager.system import (
+    ATTACH,
+    LEFT,
+    N_TRANSITIONS,
+    RIGHT,
+    SHIFT,
+    ArcEagerOracle,
+    fill_applicable,
+)
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
@@ -64,7 +75,14 @@ class _BoundLocal(BoundOracle):
         self._children = GoldChildren.of(trees)
 
     def score_batch(self, query: Query) -> np.ndarray:
-        return _score_batch(self.trees.heads, self.trees.offsets, self._children, *self._kind, query.made, *query.arrays)
+        return _score_batch(
+            self.trees.heads,
+            self.trees.offsets,
+            self._children,
+            *self._kind,
+            query.made,
+            *query.arrays,
+        )
 
 
 @array_kernel()
@@ -79,9 +97,14 @@ def _in_buffer(children, start, node, front):
 
 
 @array_kernel()
-def _value(all_heads, start, children, n, stack, linked, k, front, single_root, nonmonotonic, waits):
-    """Return the value of a configuration; ``linked``: bool[> k], whether each stack element has a head."""
-    closed = single_root and not nonmonotonic and k > 0 and linked[1]  # the artificial root keeps the child it has
+def _value(
+    all_heads, start, children, n, stack, linked, k, front, single_root, nonmonotonic, waits
+):
+    """Return the value of a configuration; ``linked``: bool[> k],
+    whether each stack element has a head.
+    """
+    # the artificial root keeps the child it has
+    closed = single_root and not nonmonotonic and k > 0 and linked[1]
     value = children.edges_from[start + front] if front <= n else 0
     change = best_change = 0
     for i in range(k + 1):
@@ -93,7 +116,8 @@ def _value(all_heads, start, children, n, stack, linked, k, front, single_root, 
             if nonmonotonic and waits:
                 value += from_below if not linked[i] else head >= front
             if not linked[i]:
-                change += int(from_below) - (head >= front)  # bools of NumPy have no difference, if this runs as plain Python
+                # bools of NumPy have no difference, if this runs as plain Python
+                change += int(from_below) - (head >= front)
             if waits and not nonmonotonic:
                 best_change = max(best_change, change)
         waiting = 0 if closed and node == 0 else _in_buffer(children, start, node, front)
@@ -104,7 +128,17 @@ def _value(all_heads, start, children, n, stack, linked, k, front, single_root, 
 
 @array_kernel()
 def _score_batch(
-    all_heads, offsets, children, single_root, nonmonotonic, waits, made_heads, sentences, stacks, stack_sizes, buffer_fronts
+    all_heads,
+    offsets,
+    children,
+    single_root,
+    nonmonotonic,
+    waits,
+    made_heads,
+    sentences,
+    stacks,
+    stack_sizes,
+    buffer_fronts,
 ):
     """Return the scores defined in this module's docstring; see BoundOracle.score_batch()."""
     scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
@@ -132,6 +166,18 @@ def _score_batch(
                 edge = int(head == front) - int(top_linked and head == stack[k - 1])
             elif transition == ATTACH:
                 edge = int(head == stack[k - 1])
-            value = _value(all_heads, start, children, n, stack, linked, after_k, after_front, single_root, nonmonotonic, waits)
+            value = _value(
+                all_heads,
+                start,
+                children,
+                n,
+                stack,
+                linked,
+                after_k,
+                after_front,
+                single_root,
+                nonmonotonic,
+                waits,
+            )
             scores[row, transition] = edge + value
     return scores

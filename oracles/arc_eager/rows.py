@@ -1,11 +1,13 @@
-"""Optimal transitions for arc-eager parsing (system.py), any gold tree, by stack rows: see oracles/charts/stack_rows.py.
+"""Optimal transitions for arc-eager parsing (system.py), any gold tree, by stack rows: see
+oracles/charts/stack_rows.py.
 
-``ties`` names a second oracle: among the optimal transitions, those that are also optimal by it are preferred:
+``ties`` names a second oracle: among the optimal transitions,
+those that are also optimal by it are preferred:
 
-* "monotonic": arc-eager without undoing edges. With ``nonmonotonic``, shift and right always tie, because each can be undone;
-  so the set of optimal transitions does not tell which to take.
-* "commit": Goldberg and Nivre's sums (local.py). These count edges to stack elements as lost even if they can still be made at
-  the end; so a shift that relies on the end is not preferred.
+* "monotonic": arc-eager without undoing edges. With ``nonmonotonic``, shift and right always tie,
+  because each can be undone; so the set of optimal transitions does not tell which to take.
+* "commit": Goldberg and Nivre's sums (local.py). These count edges to stack elements as lost even
+  if they can still be made at the end; so a shift that relies on the end is not preferred.
 
 A score is then twice the number of edges, plus 1 for preferred transitions.
 """
@@ -26,7 +28,8 @@ from oracles.trees import Trees
 
 
 class ArcEagerRows(ArcEagerOracle):
-    """The oracle to train arc-eager with: exact for any gold tree, and fast along the computation of a parser.
+    """The oracle to train arc-eager with: exact for any gold tree,
+    and fast along the computation of a parser.
 
     Args:
         strategy, single_root, nonmonotonic: see ArcEagerOracle.
@@ -50,21 +53,32 @@ class ArcEagerRows(ArcEagerOracle):
     ) -> None:
         super().__init__(strategy, single_root, nonmonotonic)
         if ties not in (None, *TIES):
-            raise OptimalStepError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
+            raise OptimalStepError(
+                f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}"
+            )
         self.ties = ties
         self.max_bytes = max_bytes
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        rows = BoundStackRows(trees, NONMONOTONIC if self.nonmonotonic else ARC_EAGER, self.single_root, self.max_bytes)
+        rows = BoundStackRows(
+            trees,
+            NONMONOTONIC if self.nonmonotonic else ARC_EAGER,
+            self.single_root,
+            self.max_bytes,
+        )
         if self.ties == "monotonic":
-            return _Preferring(rows, BoundStackRows(trees, ARC_EAGER, self.single_root, self.max_bytes))
+            return _Preferring(
+                rows, BoundStackRows(trees, ARC_EAGER, self.single_root, self.max_bytes)
+            )
         if self.ties == "commit":
             return _Preferring(rows, ArcEagerSums(single_root=self.single_root).bind(trees))
         return rows
 
 
 class _Preferring(BoundOracle):
-    """The scores of one oracle; among equal scores, transitions that are optimal by a second oracle are preferred."""
+    """The scores of one oracle; among equal scores,
+    transitions that are optimal by a second oracle are preferred.
+    """
 
     gold_weight = 2
 
@@ -75,4 +89,6 @@ class _Preferring(BoundOracle):
     def score_batch(self, query: Query) -> np.ndarray:
         exact, preferred = self._exact.score_batch(query), self._preferred.score_batch(query)
         marked = preferred == preferred.max(axis=1, keepdims=True)
-        return np.where(exact == NOT_APPLICABLE, NOT_APPLICABLE, 2 * exact + marked).astype(np.int32)
+        return np.where(exact == NOT_APPLICABLE, NOT_APPLICABLE, 2 * exact + marked).astype(
+            np.int32
+        )

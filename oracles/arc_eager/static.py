@@ -1,11 +1,12 @@
-"""The static oracle of arc-eager (Nivre 2003): the transition of the canonical gold computation, for the first training pass.
+"""The static oracle of arc-eager (Nivre 2003): the transition of the canonical gold computation,
+for the first training pass.
 
-If there is a gold edge between the top and the first token of the buffer, it makes this edge (left, right). Else, if the top is
-linked and an element below it has a gold edge with that token, it reduces the top. Else it shifts. When the buffer is empty, it
-pops the rest.
+If there is a gold edge between the top and the first token of the buffer, it makes this edge (left,
+right). Else, if the top is linked and an element below it has a gold edge with that token, it
+reduces the top. Else it shifts. When the buffer is empty, it pops the rest.
 
-It takes only projective gold trees. Off the path of the canonical computation it has NO claim to be optimal. Its scores are 1
-for its transition and 0 for other applicable ones, not numbers of edges.
+It takes only projective gold trees. Off the path of the canonical computation it has NO claim to be
+optimal. Its scores are 1 for its transition and 0 for other applicable ones, not numbers of edges.
 
 Complexity: O(k) per configuration of k + 1 stack elements.
 """
@@ -16,7 +17,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_eager.system import ATTACH, LEFT, N_TRANSITIONS, REDUCE, RIGHT, SHIFT, ArcEagerOracle, fill_applicable
+from oracles.arc_eager.system import (
+    ATTACH,
+    LEFT,
+    N_TRANSITIONS,
+    REDUCE,
+    RIGHT,
+    SHIFT,
+    ArcEagerOracle,
+    fill_applicable,
+)
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees
@@ -40,11 +50,23 @@ class _BoundStatic(BoundOracle):
         self._kind = oracle.single_root, oracle.nonmonotonic
 
     def score_batch(self, query: Query) -> np.ndarray:
-        return _score_batch(self.trees.heads, self.trees.offsets, *self._kind, query.made, *query.arrays)
+        return _score_batch(
+            self.trees.heads, self.trees.offsets, *self._kind, query.made, *query.arrays
+        )
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, single_root, nonmonotonic, made_heads, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(
+    all_heads,
+    offsets,
+    single_root,
+    nonmonotonic,
+    made_heads,
+    sentences,
+    stacks,
+    stack_sizes,
+    buffer_fronts,
+):
     """Fill in the scores of score_batch()."""
     scores = np.empty((len(sentences), N_TRANSITIONS), np.int16)
     for row in range(len(sentences)):
@@ -63,7 +85,9 @@ def _score_batch(all_heads, offsets, single_root, nonmonotonic, made_heads, sent
         else:
             chosen = SHIFT
             for i in range(k):
-                if linked and (all_heads[start + front] == stack[i] or all_heads[start + stack[i]] == front):
+                if linked and (
+                    all_heads[start + front] == stack[i] or all_heads[start + stack[i]] == front
+                ):
                     chosen = REDUCE
         if scores[row, chosen] == NOT_APPLICABLE:
             chosen = SHIFT  # single_root forbids to reduce only while the buffer is not empty

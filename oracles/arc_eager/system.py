@@ -1,19 +1,22 @@
 """Arc-eager parsing (Nivre 2003), and the base class of its oracles.
 
-A computation leads from the stack [0] and the buffer 1..n to the stack [0] and an empty buffer, in 2n transitions. An element
-of the stack is *linked* if it has a head, which is then the element below it. The transitions, in order, with b = first token
-of the buffer:
+A computation leads from the stack [0] and the buffer 1..n to the stack [0] and an empty buffer, in
+2n transitions. An element of the stack is *linked* if it has a head, which is then the element
+below it. The transitions, in order, with b = first token of the buffer:
 
 * shift ("sh"): pushes b. Applicable if the buffer is not empty.
-* left ("la"): the top becomes a child of b and is popped. Applicable if the top is not 0 and not linked, and there is a buffer.
+* left ("la"): the top becomes a child of b and is popped. Applicable if the top is not 0 and not
+  linked, and there is a buffer.
 * right ("ra"): b becomes a child of the top and is pushed. Applicable if the buffer is not empty.
 * reduce ("re"): pops the top. Applicable if it is linked.
-* attach ("at"): the top becomes a child of the element below it and is popped. Applicable if the top is not 0 and not linked,
-  and the buffer is empty. Other versions of arc-eager attach such elements to the artificial root.
+* attach ("at"): the top becomes a child of the element below it and is popped. Applicable if the
+  top is not 0 and not linked, and the buffer is empty. Other versions of arc-eager attach such
+  elements to the artificial root.
 
-With ``single_root``, reduce and attach are not applicable at stack size 2 while the buffer is not empty: the child of the
-artificial root stays to the end. With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013), attach is applicable at any time,
-and left also to a linked top, whose edge is undone. Scores are net: undoing a gold edge counts -1.
+With ``single_root``, reduce and attach are not applicable at stack size 2 while the buffer is not
+empty: the child of the artificial root stays to the end. With ``nonmonotonic`` (Honnibal, Goldberg
+and Johnson 2013), attach is applicable at any time, and left also to a linked top, whose edge is
+undone. Scores are net: undoing a gold edge counts -1.
 """
 
 from __future__ import annotations
@@ -21,7 +24,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, Strategy, ascending, by_name, front_of, heads_made
+from oracles.interface import (
+    NO_NODE,
+    NOT_APPLICABLE,
+    Oracle,
+    Query,
+    Strategy,
+    ascending,
+    by_name,
+    front_of,
+    heads_made,
+)
 from oracles.kernel_cache import array_kernel
 from oracles.trees import integers
 
@@ -43,18 +56,29 @@ class ArcEagerOracle(Oracle):
     alternatives: ClassVar[tuple[str, ...]] = ("arc_eager_rows",)
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
 
-    def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, nonmonotonic: bool = False) -> None:
+    def __init__(
+        self,
+        strategy: Strategy | str | None = None,
+        single_root: bool = False,
+        nonmonotonic: bool = False,
+    ) -> None:
         super().__init__(strategy)
         self.single_root = single_root
         self.nonmonotonic = bool(nonmonotonic)
 
     def step_scores(
-        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
+        self,
+        heads: Sequence[int],
+        stack: Sequence[int],
+        buffer: Sequence[int],
+        made: Sequence[int | None] = (),
     ) -> dict[str, int]:
-        """Return the scores; ``made``: the head that each token has been given so far, None where it has none.
+        """Return the scores; ``made``: the head that each token has been given so far,
+        None where it has none.
 
         Raises:
-            OptimalStepError: the heads are not a tree, or the rest is not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree,
+                or the rest is not a configuration of the sentence.
         """
         heads = integers(heads, "heads").tolist()
         front = front_of(len(heads), buffer)
@@ -64,7 +88,9 @@ class ArcEagerOracle(Oracle):
 
 @array_kernel()
 def fill_applicable(made_heads, stack, k, front, n, single_root, nonmonotonic, scores):
-    """Set the scores (int16[N_TRANSITIONS]) of applicable transitions to 0, all others to NOT_APPLICABLE."""
+    """Set the scores (int16[N_TRANSITIONS]) of applicable transitions to 0,
+    all others to NOT_APPLICABLE.
+    """
     scores[:] = NOT_APPLICABLE
     buffered = front <= n
     if buffered:

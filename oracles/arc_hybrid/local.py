@@ -1,27 +1,34 @@
-"""Optimal transitions for arc-hybrid parsing, projective gold trees: Goldberg and Nivre 2013 (TACL 1), Section 4.
+"""Optimal transitions for arc-hybrid parsing, projective gold trees:
+Goldberg and Nivre 2013 (TACL 1), Section 4.
 
-The transition system (Kuhlmann, Gomez-Rodriguez and Satta 2011) leads from the stack [0] and the buffer 1..n to the stack [0]
-and an empty buffer in 2n transitions. The transitions, in order, with b = first token of the buffer:
+The transition system (Kuhlmann, Gomez-Rodriguez and Satta 2011) leads from the stack [0] and the
+buffer 1..n to the stack [0] and an empty buffer in 2n transitions. The transitions, in order, with
+b = first token of the buffer:
 
 * shift ("sh"): pushes b. Applicable if the buffer is not empty.
-* left ("la"): the top becomes a child of b and is popped. Applicable if the top is not 0 and the buffer is not empty.
-* right ("ra"): the top becomes a child of the element below it and is popped. Applicable if there is one.
+* left ("la"): the top becomes a child of b and is popped.
+  Applicable if the top is not 0 and the buffer is not empty.
+* right ("ra"): the top becomes a child of the element below it and is popped.
+  Applicable if there is one.
 
-Arc-hybrid is arc-decomposable: edges of one projective tree can be made together if each of them can be made alone. So for a
-projective gold tree, the edges that a transition loses can be counted one by one:
+Arc-hybrid is arc-decomposable: edges of one projective tree can be made together if each of them
+can be made alone. So for a projective gold tree, the edges that a transition loses can be counted
+one by one:
 
     shift   h(b), if it is on the stack below the top, and the gold children of b on the stack
-    left    h(top), if it is the element below the top or in the buffer after b, and the gold children of the top in the buffer
+    left    h(top), if it is the element below the top or in the buffer after b, and the gold
+            children of the top in the buffer
     right   h(top), if it is in the buffer, and the gold children of the top in the buffer
 
-The edges that can still be made are h(x) for each x > 0 on the stack whose head is the element below it or in the buffer, and
-h(x) for each x in the buffer whose head is on the stack or in the buffer. The score of a transition is their number minus its
-loss.
+The edges that can still be made are h(x) for each x > 0 on the stack whose head is the element
+below it or in the buffer, and h(x) for each x in the buffer whose head is on the stack or in the
+buffer. The score of a transition is their number minus its loss.
 
-For a gold tree that is not projective, these sums are not exact, although Aufrant, Wisniewski and Yvon (2018) use them; such
-trees are refused.
+For a gold tree that is not projective, these sums are not exact, although Aufrant, Wisniewski and
+Yvon (2018) use them; such trees are refused.
 
-Complexity: O(k + c) per configuration of k + 1 stack elements with c gold children in the buffer; O(n) per sentence to bind.
+Complexity: O(k + c) per configuration of k + 1 stack elements with c gold children in the buffer;
+O(n) per sentence to bind.
 """
 
 from __future__ import annotations
@@ -75,7 +82,9 @@ def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, b
 
         reachable = children.edges_from[start + front] if front <= n else 0
         shift_loss = 0
-        awaited = 0  # how many gold children of the current element are in the buffer; after the loop, of the top
+        # how many gold children of the current element are in the buffer; after the loop,
+        # of the top
+        awaited = 0
         for place in range(top_place + 1):
             node = stacks[row, place]
             awaited = 0

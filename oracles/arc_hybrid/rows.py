@@ -1,4 +1,6 @@
-"""Optimal transitions for arc-hybrid parsing, any gold tree, by stack rows: see oracles/charts/stack_rows.py."""
+"""Optimal transitions for arc-hybrid parsing, any gold tree, by stack rows: see
+oracles/charts/stack_rows.py.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,13 @@ from oracles.trees import Trees
 
 
 class ArcHybridRows(Oracle):
-    """The oracle to train arc-hybrid with: exact for any gold tree, and fast along the computation of a parser.
+    """The oracle to train arc-hybrid with: exact for any gold tree,
+    and fast along the computation of a parser.
 
     Args:
         strategy: any.
-        single_root: whether only computations count in which the artificial root gets one child. Transitions that such a
-            computation may take have the same scores with and without.
+        single_root: whether only computations count in which the artificial root gets one child.
+            Transitions that such a computation may take have the same scores with and without.
         max_bytes: the most memory for the rows and charts of all bound sentences.
     """
 
@@ -28,7 +31,12 @@ class ArcHybridRows(Oracle):
     complexity: ClassVar[str] = "O(n^2), amortised over a computation"
     source: ClassVar[str] = "this project"
 
-    def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        strategy: Strategy | str | None = None,
+        single_root: bool = False,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         super().__init__(strategy)
         self.single_root = single_root
         self.max_bytes = max_bytes

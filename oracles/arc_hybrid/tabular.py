@@ -1,4 +1,6 @@
-"""Arc-hybrid parsing as a split grammar of the trees that its computations can make; an oracle for any gold tree."""
+"""Arc-hybrid parsing as a split grammar of the trees that its computations can make;
+an oracle for any gold tree.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,13 @@ from oracles.tabular.weighted_parsing import SplitGrammar
 
 
 class ArcHybridGrammar:
-    """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011), the artificial root at the bottom of the stack.
+    """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011),
+    the artificial root at the bottom of the stack.
 
-    The transitions are shift, left_arc and right_arc. left_arc makes the top, except the root, a child of the next buffer
-    node and pops it. right_arc makes the top a child of the element below it and pops it. So the head of a stack element is
-    the element below it or a buffer node. A stack element takes right children only, and only its first right child can
-    come from the stack.
+    The transitions are shift, left_arc and right_arc. left_arc makes the top, except the root, a
+    child of the next buffer node and pops it. right_arc makes the top a child of the element below
+    it and pops it. So the head of a stack element is the element below it or a buffer node. A stack
+    element takes right children only, and only its first right child can come from the stack.
     """
 
     grammar = SplitGrammar.parse(

@@ -1,29 +1,34 @@
 """Exact optimal transitions for any gold tree, in amortised O(n^2) per transition: context rows.
 
-We know of no such algorithm in the literature. Nederhof 2019 (N19), Section 7, suggests to reuse values between the
-configurations of one computation, for the linear algorithm, but does not pursue it. Here values are reused, for any gold tree.
-The starting point is N19, Section 4: the value of a configuration is the best weight of a derivation of p^k s^(m+1) under the
-grammar of Table 4 (p = stack element below the top, s = the top or a buffer node).
+We know of no such algorithm in the literature. Nederhof 2019 (N19), Section 7, suggests to reuse
+values between the configurations of one computation, for the linear algorithm, but does not pursue
+it. Here values are reused, for any gold tree. The starting point is N19, Section 4: the value of a
+configuration is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4 (p =
+stack element below the top, s = the top or a buffer node).
 
-All constituents of a derivation that contain the stack top lie on one path from the root of the derivation down to the top.
-They combine with constituents inside the buffer, which depend only on the sentence (its chart), or with stack elements. Stack
-elements below the top are bare until a constituent that contains the top meets them. So the dynamic program is a longest path.
-It is followed from the root down, with outside values instead of inside values. Then the part of the stack seen so far is a
-prefix s_0..s_d, and the part of the buffer still to be seen is given by one column y: everything up to y belongs to the open
-constituent. The values for prefix s_0..s_d, one for each y, are a row. When the parser shifts or reduces, only rows at the top
-of the stack change; all others are kept from step to step.
+All constituents of a derivation that contain the stack top lie on one path from the root of the
+derivation down to the top. They combine with constituents inside the buffer, which depend only on
+the sentence (its chart), or with stack elements. Stack elements below the top are bare until a
+constituent that contains the top meets them. So the dynamic program is a longest path. It is
+followed from the root down, with outside values instead of inside values. Then the part of the
+stack seen so far is a prefix s_0..s_d, and the part of the buffer still to be seen is given by one
+column y: everything up to y belongs to the open constituent. The values for prefix s_0..s_d, one
+for each y, are a row. When the parser shifts or reduces, only rows at the top of the stack change;
+all others are kept from step to step.
 
-Once per sentence, the chart is computed (w(i,j) = 1 if token i is the gold head of j, else 0; under ``ties`` the weights of
-edge_weights.py, and "most gold edges" means the greatest weight; i <= j):
+Once per sentence, the chart is computed (w(i,j) = 1 if token i is the gold head of j, else 0; under
+``ties`` the weights of edge_weights.py, and "most gold edges" means the greatest weight; i <= j):
 
     R[i,j]   most gold edges in a part of a tree headed by i that covers i..j
     L[i,j]   the same, headed by j
     IL[i,j]  the same, headed by j, with the edge from j to i, and i without left children
 
-For each stack prefix s_0..s_d, rows are computed for columns y from n down to front - 1. LS(i,d) is the sum of w(s_d, s_x) over
-i <= x < d, the gain of making all of these left children of s_d; minus infinity if i < d and s_d may take no left child:
+For each stack prefix s_0..s_d, rows are computed for columns y from n down to front - 1. LS(i,d) is
+the sum of w(s_d, s_x) over i <= x < d, the gain of making all of these left children of s_d; minus
+infinity if i < d and s_d may take no left child:
 
-    OR_d[y]      outside a constituent headed by s_d, without its left children, that covers the buffer up to y
+    OR_d[y]      outside a constituent headed by s_d, without its left children,
+                 that covers the buffer up to y
     OL_d[y]      outside the left half of buffer node y that begins with s_d
     H_d[y]       = max over 1 <= i <= d: LS(i,d) + OL_i[y]
     OR_d[y]      = max( max over i < d: LS(i+1,d) + w(s_i,s_d) + OR_i[y],
@@ -36,28 +41,33 @@ i <= x < d, the gain of making all of these left children of s_d; minus infinity
 with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR_t[front - 1].
 
     reduce_left   from a kept row: OR of a_{k-1}
-    reduce_right  from a temporary row: a_k above a_0..a_{k-2}; under right_before_left without the term with Z
-    shift         from a temporary row: a_k above a_0..a_{k-1}; then the second term of OR_k at front - 1, with OL_k for H_k,
-                  since left children that a_k takes before the shift do not count. Under left_before_right and
-                  strict_left_before_right, a_k takes no left child in this row; under the latter, nor do the elements of kept
-                  rows
+    reduce_right  from a temporary row: a_k above a_0..a_{k-2};
+                  under right_before_left without the term with Z
+    shift         from a temporary row: a_k above a_0..a_{k-1}; then the second term of OR_k at
+                  front - 1, with OL_k for H_k, since left children that a_k takes before the shift
+                  do not count. Under left_before_right and strict_left_before_right, a_k takes no
+                  left child in this row; under the latter, nor do the elements of kept rows
 
 Only rows of elements below the top are kept, so a transition of a computation adds at most one.
 
-Complexity: a row costs O(n^2), in 16-bit vector operations; a transition of a computation needs at most three. A configuration
-that shares no rows with earlier ones of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
+Complexity: a row costs O(n^2), in 16-bit vector operations; a transition of a computation needs at
+most three. A configuration that shares no rows with earlier ones of its sentence costs O(k n^2).
+The chart costs O(n^3) once per sentence.
 
-Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, with rows rounded up to blocks of 8. Memory is reserved by bind(), and
-taken when a sentence is first scored, up to ``max_bytes`` for all sentences together. Beyond that, the sentences that came
-first are dropped, and computed again when they return. So work on no more sentences at a time than fit (a gigabyte holds
-150,000 sentences of 20 tokens). A sentence that does not fit alone is refused.
+Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, with rows rounded up to blocks of 8.
+Memory is reserved by bind(), and taken when a sentence is first scored, up to ``max_bytes`` for all
+sentences together. Beyond that, the sentences that came first are dropped, and computed again when
+they return. So work on no more sentences at a time than fit (a gigabyte holds 150,000 sentences of
+20 tokens). A sentence that does not fit alone is refused.
 
-The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see
-vector_chart.py); for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1}, and their maxima over all
-depths up to d); and under ``ties`` the weights of its edges. Thanks to the maxima, a new row reads earlier rows only where
-a weighted edge joins a stack element to s_d: between two such edges LS is constant, below them larger. The kernels are compiled
-once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of int32, where ``edges`` are a table of
-weights (edge_weights.py). Arrays of kernels have the arena's type unless another is named.
+The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena:
+its chart (R, L and IL, see vector_chart.py); for each depth d of the stack a slot of _SLOT rows of
+n + 1 columns (OR_d, OL_{d+1}, and their maxima over all depths up to d); and under ``ties`` the
+weights of its edges. Thanks to the maxima, a new row reads earlier rows only where a weighted edge
+joins a stack element to s_d: between two such edges LS is constant, below them larger. The kernels
+are compiled once for an arena of int16, where ``edges`` are the gold heads, and once for an arena
+of int32, where ``edges`` are a table of weights (edge_weights.py). Arrays of kernels have the
+arena's type unless another is named.
 """
 
 from __future__ import annotations
@@ -69,7 +79,15 @@ import numpy as np
 
 from oracles.arc_standard.lossless import ArcStandardLossless
 from oracles.arc_standard.transitions import ANY, CODES, RIGHT_BEFORE_LEFT, STRICT
-from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
+from oracles.charts.vector_chart import (
+    Arena,
+    block_start,
+    fill_chart,
+    place,
+    row_start,
+    row_width,
+    triangle_size,
+)
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
 from oracles.interface import (
     N_TRANSITIONS,
@@ -91,7 +109,8 @@ MAX_BYTES = 2**30
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
 
-# For numba a literal True has another type than a bool: the kernels that take it would be compiled twice.
+# For numba a literal True has another type than a bool:
+# the kernels that take it would be compiled twice.
 _TAKES_LEFT = np.bool_(True)
 
 
@@ -110,7 +129,12 @@ class ContextRows(Oracle):
     complexity: ClassVar[str] = "O(n^2), amortised over a computation"
     source: ClassVar[str] = "this project, from Nederhof 2019, Section 4"
 
-    def __init__(self, strategy: Strategy | str | None = None, ties: str | None = None, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        strategy: Strategy | str | None = None,
+        ties: str | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         super().__init__(strategy)
         self.levels = levels_of(ties)
         self.max_bytes = max_bytes
@@ -129,21 +153,29 @@ class BoundContextRows(BoundOracle):
         lock: held during a call.
     """
 
-    def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
+    def __init__(
+        self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int
+    ) -> None:
         super().__init__(trees)
         self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
-        sizes = np.array([entries_of_sentence(n, bool(levels)) for n in trees.lengths.tolist()], np.int64)
+        sizes = np.array(
+            [entries_of_sentence(n, bool(levels)) for n in trees.lengths.tolist()], np.int64
+        )
         kind = np.dtype(np.int32 if levels else np.int16)
-        self.arena = Arena.reserve(trees, sizes, kind, max_bytes, "leave the sentence out, or use nederhof_cubic for it")
+        self.arena = Arena.reserve(
+            trees, sizes, kind, max_bytes, "leave the sentence out, or use nederhof_cubic for it"
+        )
         self.nodes = np.empty(len(trees.heads), np.int32)  # the stack element of each kept row
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
         self.lock = Lock()
 
     @property
     def memory(self) -> tuple[np.ndarray, ...]:
-        """The argument ``memory`` of the kernel score_batch(), for other compiled code; hold ``lock`` meanwhile."""
+        """The argument ``memory`` of the kernel score_batch(), for other compiled code;
+        hold ``lock`` meanwhile.
+        """
         return *self.arena, self.nodes, self.columns
 
     def score_batch(self, query: Query) -> np.ndarray:
@@ -160,7 +192,9 @@ class BoundContextRows(BoundOracle):
 
 @kernel()
 def entries_of_sentence(n, ties=False):
-    """Return the number of entries of a sentence of n tokens in the arena, with its weights under ``ties``."""
+    """Return the number of entries of a sentence of n tokens in the arena,
+    with its weights under ``ties``.
+    """
     return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n) + ties * (n + 1) ** 2
 
 
@@ -173,7 +207,8 @@ def _raise_to(target, source, gain):
 
 @kernel()
 def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
-    """Compute the part of the row of s_d that depends on earlier rows: H_d, and the part of OR_d where s_d is reduced at once.
+    """Compute the part of the row of s_d that depends on earlier rows: H_d, and the part of OR_d
+    where s_d is reduced at once.
 
     Args:
         edges: the gold heads or a table of weights, see edge_weights.edges_of.
@@ -208,7 +243,9 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
     for i in range(d - 1, -1, -1):
         as_child = weight(edges, stack[i], node)
         if i < d - 1 and as_child > 0:
-            _raise_to(outside[begin:width], slots[_SLOT * i + _OR, begin:width], kind(gain + as_child))
+            _raise_to(
+                outside[begin:width], slots[_SLOT * i + _OR, begin:width], kind(gain + as_child)
+            )
         as_head = weight(edges, node, stack[i])
         if as_head > 0:
             gain = kind(gain + as_head)
@@ -219,12 +256,13 @@ def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
 
 @kernel()
 def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half, whole, buffer):
-    """Compute the rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
+    """Compute the rest of OR for two rows of one stack element,
+    from the last column to the first; O(n^2).
 
-    The inner loops are written out, over both rows at once: reference counting of slices and array arguments is slower than
-    short loops. Unsigned indices and 16-bit sums let LLVM vectorize them. A vector load soon after a write to its memory is
-    slow, so B of the last column stays in a variable until the vector has been read. R and L of one token are 0, so nothing
-    is added to it.
+    The inner loops are written out, over both rows at once: reference counting of slices and array
+    arguments is slower than short loops. Unsigned indices and 16-bit sums let LLVM vectorize them.
+    A vector load soon after a write to its memory is slow, so B of the last column stays in a
+    variable until the vector has been read. R and L of one token are 0, so nothing is added to it.
 
     Args:
         edges: the gold heads or a table of weights, see edge_weights.edges_of.
@@ -279,7 +317,8 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
 
 @kernel()
 def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below, slot):
-    """Fill in a kept slot after _begin_row(), as _finish_two_rows() does, for one row, and with OL; O(n^2).
+    """Fill in a kept slot after _begin_row(), as _finish_two_rows() does, for one row,
+    and with OL; O(n^2).
 
     Args:
         edges: the gold heads or a table of weights, see edge_weights.edges_of.
@@ -341,7 +380,8 @@ def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below,
 
 @kernel()
 def _value_of_shift(edges, node, front, left, outside_left, whole):
-    """Return the second term of OR of the stack top, without left children that it would take before the shift.
+    """Return the second term of OR of the stack top,
+    without left children that it would take before the shift.
 
     Args:
         edges: the gold heads or a table of weights, see edge_weights.edges_of.
@@ -366,7 +406,9 @@ def _slot(slots, d):
 
 
 @array_kernel()
-def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks, stack_sizes, buffer_fronts):
+def score_batch(
+    all_heads, offsets, memory, strategy, levels, sentences, stacks, stack_sizes, buffer_fronts
+):
     """Score a batch of configurations; see BoundOracle.score_batch.
 
     Args:
@@ -384,7 +426,8 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)
-    # Row 0 is for shift: the top above all other elements. Row 1 is for reduce_right: the top without its neighbour.
+    # Row 0 is for shift: the top above all other elements. Row 1 is for reduce_right:
+    # the top without its neighbour.
     lowest = negative_infinity(arena)
     outside = np.full((2, row_width(longest)), lowest, arena.dtype)
     half = outside.copy()
@@ -425,8 +468,12 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
         while d < k:
             slot = _slot(slots, d)
             below = _slot(slots, max(d - 1, 0))
-            _begin_row(edges, stack, d, front - 1, strategy != STRICT, slots, below, slot[_OR], half[0])
-            _finish_slot(edges, stack[d], front - 1, right, left, left_arc, half[0], buffer[0], below, slot)
+            _begin_row(
+                edges, stack, d, front - 1, strategy != STRICT, slots, below, slot[_OR], half[0]
+            )
+            _finish_slot(
+                edges, stack[d], front - 1, right, left, left_arc, half[0], buffer[0], below, slot
+            )
             nodes[d] = stack[d]
             columns[d] = front - 1
             d += 1
@@ -441,11 +488,23 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
         if k >= 2:
             gold = weight(edges, top, stack[k - 1])
             stack[k - 1] = top
-            _begin_row(edges, stack, k - 1, front - 1, _TAKES_LEFT, slots, _slot(slots, k - 2), outside[1], half[1])
+            _begin_row(
+                edges,
+                stack,
+                k - 1,
+                front - 1,
+                _TAKES_LEFT,
+                slots,
+                _slot(slots, k - 2),
+                outside[1],
+                half[1],
+            )
         else:
             outside[1, :width] = lowest
             half[1, :width] = lowest
-        _finish_two_rows(edges, top, front - 1, takes_right, right, left, outside, half, whole, buffer)
+        _finish_two_rows(
+            edges, top, front - 1, takes_right, right, left, outside, half, whole, buffer
+        )
         if k >= 2:
             scores[row, REDUCE_RIGHT] = outside[1, front - 1] + gold
         if front <= n:

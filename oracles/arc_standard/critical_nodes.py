@@ -1,12 +1,15 @@
-"""The buffer nodes that matter to the stack, for projective gold trees, after Nederhof 2019, Section 5.
+"""The buffer nodes that matter to the stack, for projective gold trees,
+after Nederhof 2019, Section 5.
 
-The paper calls a node of the buffer B critical if its gold parent or at least one of its gold descendants is not in B.
-Properties (1) to (3) of that section show that all other nodes of B can be left out. This holds only for projective gold trees.
+The paper calls a node of the buffer B critical if its gold parent or at least one of its gold
+descendants is not in B. Properties (1) to (3) of that section show that all other nodes of B can be
+left out. This holds only for projective gold trees.
 
-This module keeps a subset of the paper's critical nodes: the nodes with a gold edge to a stack element, and the ancestors in B
-of nodes with a gold child on the stack. The paper's other critical nodes have gold edges only to removed nodes. These edges are
-lost in any case, so they do not change the scores (brute force in the tests agrees). The nodes are found from the stack, in
-time linear in the number of nodes found and of stack elements.
+This module keeps a subset of the paper's critical nodes: the nodes with a gold edge to a stack
+element, and the ancestors in B of nodes with a gold child on the stack. The paper's other critical
+nodes have gold edges only to removed nodes. These edges are lost in any case, so they do not change
+the scores (brute force in the tests agrees). The nodes are found from the stack, in time linear in
+the number of nodes found and of stack elements.
 """
 
 from __future__ import annotations

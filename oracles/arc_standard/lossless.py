@@ -1,30 +1,36 @@
-"""The arc-standard transitions that lose no gold edge, while none is lost: in nearly constant time, for partial trees.
+"""The arc-standard transitions that lose no gold edge, while none is lost:
+in nearly constant time, for partial trees.
 
-An exact oracle counts the edges that can still be made; its time grows with the square of the sentence or faster. To keep given
-edges, it is enough to know which transitions lose none. A partial tree whose edges are part of a projective tree can be made
-whole; so as long as only such transitions are taken, some transition loses nothing. We know of no such rules for partial trees
-in the literature. The scores of context_rows are the reference: on such a way, these transitions have the highest score.
+An exact oracle counts the edges that can still be made; its time grows with the square of the
+sentence or faster. To keep given edges, it is enough to know which transitions lose none. A partial
+tree whose edges are part of a projective tree can be made whole; so as long as only such
+transitions are taken, some transition loses nothing. We know of no such rules for partial trees in
+the literature. The scores of context_rows are the reference: on such a way, these transitions have
+the highest score.
 
-Where the edges are not part of one projective tree, a largest set that is stands for them (projectivization/largest_part.py).
-It is chosen before the first step. So a sentence whose edges exclude each other takes no longer than others.
+Where the edges are not part of one projective tree, a largest set that is stands for them
+(projectivization/largest_part.py). It is chosen before the first step. So a sentence whose edges
+exclude each other takes no longer than others.
 
-With stack a_0..a_k and front b, h(x) the known head of x, and a child *waiting* if it is on the stack or in the buffer:
+With stack a_0..a_k and front b, h(x) the known head of x,
+and a child *waiting* if it is on the stack or in the buffer:
 
     reduce_left    h(a_k) is a_{k-1} or unknown, and no gold child of a_k waits
     reduce_right   h(a_{k-1}) is a_k or unknown, and no gold child of a_{k-1} waits
-    shift          no a_i, i >= 1, is busy; or the topmost busy one is an ancestor of b, or to the left of all nodes that known
-                   edges join to b
+    shift          no a_i, i >= 1, is busy; or the topmost busy one is an ancestor of b, or to the
+                   left of all nodes that known edges join to b
 
-a_i is *busy* if h(a_i) is to its left, or a gold child to its left waits. After the shift, such a node gets that edge only if
-everything above it on the stack, b included, becomes part of its subtree: so b must be able to descend from it. Every other
-stack element can become a left child of a node further right without children of its own.
+a_i is *busy* if h(a_i) is to its left, or a gold child to its left waits. After the shift, such a
+node gets that edge only if everything above it on the stack, b included, becomes part of its
+subtree: so b must be able to descend from it. Every other stack element can become a left child of
+a node further right without children of its own.
 
-Why these rules suffice: take a projective tree with all known edges that can still be made. If a transition removes a node
-without known edges, the children that it has in this tree move to one of them, or to its head. The tests compare all
-configurations of small sentences.
+Why these rules suffice: take a projective tree with all known edges that can still be made. If a
+transition removes a node without known edges, the children that it has in this tree move to one of
+them, or to its head. The tests compare all configurations of small sentences.
 
-Complexity: O(n) per sentence to bind, at worst O(n^2) where edges exclude each other; O(k log k) per configuration at worst,
-plus the depth of b among the known edges.
+Complexity: O(n) per sentence to bind, at worst O(n^2) where edges exclude each other; O(k log k)
+per configuration at worst, plus the depth of b among the known edges.
 """
 
 from __future__ import annotations
@@ -42,7 +48,8 @@ class ArcStandardLossless(BoundLossless):
 
     def __init__(self, trees: Trees) -> None:
         trees = largest_projective_part(trees)
-        # By node: its first child, 0 if none, and the first of all nodes that known edges join to it.
+        # By node: its first child, 0 if none,
+        # and the first of all nodes that known edges join to it.
         first, leftmost = np.zeros((2, len(trees.heads)), np.int32)
         _fill_first(trees.heads, trees.offsets, first, leftmost)
         self._nodes = trees.heads, first, GoldChildren.of(trees).last, leftmost
@@ -56,7 +63,9 @@ class ArcStandardLossless(BoundLossless):
 
 @array_kernel()
 def _fill_first(all_heads, offsets, first, leftmost):
-    """Fill in the first child of each node, and the first of the nodes that known edges join to it; both are 0 before."""
+    """Fill in the first child of each node, and the first of the nodes that known edges join to it;
+    both are 0 before.
+    """
     for s in range(len(offsets) - 1):
         start = offsets[s]
         heads = all_heads[start : offsets[s + 1]]
@@ -85,7 +94,9 @@ def _waits(stacks, row, size, node):
 
 @kernel()
 def _left_child_waits(first, start, stacks, row, depth):
-    """Return whether the stack element at this depth has a gold child to its left that waits: then its first one does."""
+    """Return whether the stack element at this depth has a gold child to its left that waits:
+    then its first one does.
+    """
     child = first[start + stacks[row, depth]]
     return 0 < child < stacks[row, depth] and _waits(stacks, row, depth, child)
 
@@ -125,5 +136,7 @@ def _find(offsets, nodes, sentences, stacks, stack_sizes, buffer_fronts, allowed
             allowed[row, REDUCE_LEFT] = (head < 0 or head == below) and not waiting
             if k >= 2:
                 head = heads[start + below]
-                waiting = last[start + below] >= top or _left_child_waits(first, start, stacks, row, k - 1)
+                waiting = last[start + below] >= top or _left_child_waits(
+                    first, start, stacks, row, k - 1
+                )
                 allowed[row, REDUCE_RIGHT] = (head < 0 or head == top) and not waiting

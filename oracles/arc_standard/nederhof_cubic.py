@@ -1,32 +1,35 @@
 """Optimal transitions in cubic time, for any gold tree: Nederhof 2019, Section 4.
 
-The score of a transition is its own edge plus the value of the configuration after it. This value is the best weight of a
-derivation of p^k s^(m+1) under the grammar of Table 4, found by the tabular algorithm of Table 2. Terminals: p = a stack
-element below the top, s = the top or a buffer node. While a node is a bare p it has no children; it takes its first right child
-from the constituent that contains the top, and only then left children. The weight of an edge is 1 if it is gold. The slow
-reference implementation, a grammar written as in the paper, is oracles.tabular; docs/oracles_and_systems.md fills in a chart by
-hand.
+The score of a transition is its own edge plus the value of the configuration after it. This value
+is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4, found by the tabular
+algorithm of Table 2. Terminals: p = a stack element below the top, s = the top or a buffer node.
+While a node is a bare p it has no children; it takes its first right child from the constituent
+that contains the top, and only then left children. The weight of an edge is 1 if it is gold. The
+slow reference implementation, a grammar written as in the paper, is oracles.tabular;
+docs/oracles_and_systems.md fills in a chart by hand.
 
-Three methods give the same numbers; the first that applies is used (under ``ties`` only the last one, see edge_weights.py):
+Three methods give the same numbers; the first that applies is used (under ``ties`` only the last
+one, see edge_weights.py):
 
-1. Projective gold tree, ``drop_non_critical``: only the buffer nodes found by critical_nodes.py enter the chart. O(n^3) in the
-   nodes kept. For other trees nodes must not be removed (see also Section 8.2): with heads 3 4 0 0, stack (0) and buffer 1..4,
-   shift would score 4 instead of 3.
-2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by bind();
-   oracles.charts.sentence_chart. O(k m^2) per configuration.
+1. Projective gold tree, ``drop_non_critical``: only the buffer nodes found by critical_nodes.py
+   enter the chart. O(n^3) in the nodes kept. For other trees nodes must not be removed (see also
+   Section 8.2): with heads 3 4 0 0, stack (0) and buffer 1..4, shift would score 4 instead of 3.
+2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by
+   bind(); oracles.charts.sentence_chart. O(k m^2) per configuration.
 3. From nothing: O((k + m)^3).
 
 The strategies, as restrictions on the configuration after the transition:
 
 * left_before_right: after a shift the old top takes no left child.
-* strict_left_before_right: in addition, no a_i below the top of the old configuration takes a left child.
+* strict_left_before_right: in addition, no a_i below the top of the old configuration takes a left
+  child.
 * right_before_left: after reduce_right the top takes no right child.
 
-Departure from the paper: under right_before_left the forbidden edges are those from index k - 1, the top after the reduction,
-not from k.
+Departure from the paper: under right_before_left the forbidden edges are those from index k - 1,
+the top after the reduction, not from k.
 
-Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 2 (see sentence_chart.py); positions
-0..top are the stack, the rest buffer nodes.
+Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 2 (see
+sentence_chart.py); positions 0..top are the stack, the rest buffer nodes.
 """
 
 from __future__ import annotations
@@ -39,7 +42,15 @@ from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.arc_standard.transitions import CODES, after_transition
 from oracles.charts.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
-from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.interface import (
+    N_TRANSITIONS,
+    NOT_APPLICABLE,
+    SHIFT,
+    BoundOracle,
+    Oracle,
+    Query,
+    Strategy,
+)
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
@@ -53,8 +64,10 @@ class NederhofCubic(Oracle):
     Args:
         strategy: which computations count.
         ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
-        drop_non_critical: for projective gold trees, leave out the buffer nodes that critical_nodes.py does not keep.
-        share_chart: for other trees, compute the constituents inside the buffer once per sentence. Without both: from nothing.
+        drop_non_critical: for projective gold trees, leave out the buffer nodes that
+            critical_nodes.py does not keep.
+        share_chart: for other trees, compute the constituents inside the buffer once per sentence.
+            Without both: from nothing.
     """
 
     name: ClassVar[str] = "nederhof_cubic"
@@ -76,12 +89,19 @@ class NederhofCubic(Oracle):
         self.share_chart = share_chart
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundCubic(trees, CODES[self.strategy], self.levels, self.drop_non_critical, self.share_chart)
+        return _BoundCubic(
+            trees, CODES[self.strategy], self.levels, self.drop_non_critical, self.share_chart
+        )
 
 
 class _BoundCubic(BoundOracle):
     def __init__(
-        self, trees: Trees, strategy: int, levels: tuple[int, ...], drop_non_critical: bool, share_chart: bool
+        self,
+        trees: Trees,
+        strategy: int,
+        levels: tuple[int, ...],
+        drop_non_critical: bool,
+        share_chart: bool,
     ) -> None:
         super().__init__(trees)
         self.strategy = strategy
@@ -90,13 +110,19 @@ class _BoundCubic(BoundOracle):
         if levels:
             # Both methods assume that edges which are not gold weigh 0.
             drop_non_critical = share_chart = False
-        self.drops = trees.projective & trees.whole if drop_non_critical else np.zeros(len(trees), np.bool_)
+        self.drops = (
+            trees.projective & trees.whole if drop_non_critical else np.zeros(len(trees), np.bool_)
+        )
         self.children = GoldChildren.of(trees)
         wanted = ~self.drops if share_chart else np.zeros(len(trees), np.bool_)
-        self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
+        self.charts, self.chart_offsets = pack_sentence_charts(
+            trees.heads, trees.offsets, wanted, MAX_CHART_BYTES
+        )
 
     def score_batch(self, query: Query) -> np.ndarray:
-        scores = np.full((len(query), N_TRANSITIONS), NOT_APPLICABLE, np.int32 if self.levels else np.int16)
+        scores = np.full(
+            (len(query), N_TRANSITIONS), NOT_APPLICABLE, np.int32 if self.levels else np.int16
+        )
         _score_batch(
             self.trees.heads,
             self.trees.offsets,
@@ -164,21 +190,50 @@ def _score_batch(
             takes_left[new.closed_from : new.closed_to + 1] = False
             right = new.top_takes_right
             if len(chart):
-                value = value_with_chart(heads, after, new.k, new.front, chart, takes_left, right, space[0], work)
+                value = value_with_chart(
+                    heads, after, new.k, new.front, chart, takes_left, right, space[0], work
+                )
             else:
                 drop = drops[sentence]
                 value = _value_from_nothing(
-                    heads, edges, start, after, new.k, new.front, drop, children, takes_left, right, position, space
+                    heads,
+                    edges,
+                    start,
+                    after,
+                    new.k,
+                    new.front,
+                    drop,
+                    children,
+                    takes_left,
+                    right,
+                    position,
+                    space,
                 )
-            scores[row, transition] = value if transition == SHIFT else value + weight(edges, new.head, new.child)
+            scores[row, transition] = (
+                value if transition == SHIFT else value + weight(edges, new.head, new.child)
+            )
 
 
 @array_kernel()
-def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
-    """Return the value of a configuration by a chart over the stack and the buffer; ``drop``: only the critical nodes.
+def _value_from_nothing(
+    heads,
+    edges,
+    start,
+    stack,
+    k,
+    front,
+    drop,
+    children,
+    takes_left,
+    top_takes_right,
+    position,
+    space,
+):
+    """Return the value of a configuration by a chart over the stack and the buffer; ``drop``:
+    only the critical nodes.
 
-    ``edges``: see edge_weights.edges_of. ``position`` (int32[> n], all -1) maps a token to its position in the chart during the
-    call.
+    ``edges``: see edge_weights.edges_of. ``position`` (int32[> n], all -1) maps a token to its
+    position in the chart during the call.
     """
     n = len(heads) - 1
     for p in range(k + 1):
@@ -192,7 +247,8 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
     among = _edges_between(edges, np.concatenate((stack[: k + 1], buffer)), position)
     value = best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
     if drop:
-        # The chart counts the gold edges between the nodes kept; all others inside the buffer can be made in any case.
+        # The chart counts the gold edges between the nodes kept;
+        # all others inside the buffer can be made in any case.
         value += children.edges_from[start + front] if front <= n else 0
         for x in range(len(buffer)):
             value -= position[heads[buffer[x]]] > k
@@ -205,7 +261,9 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
 
 @array_kernel()
 def _edges_between(edges, nodes, position):
-    """Return the edges between the positions of a chart, for weight(); ``nodes``: int32[size], the token at each position."""
+    """Return the edges between the positions of a chart, for weight(); ``nodes``: int32[size], the
+    token at each position.
+    """
     size = len(nodes)
     if edges.ndim == 1:  # decided when numba compiles
         head_at = np.full(size, -1, np.int32)  # -1: not in the chart
@@ -222,10 +280,12 @@ def _edges_between(edges, nodes, position):
 
 @array_kernel()
 def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
-    """Return the best weight by Tables 2 and 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
+    """Return the best weight by Tables 2 and 4 over positions 0..len(edges)-1,
+    of which 0..top are the stack; cubic.
 
-    A position below ``top`` is in state P or S. P is childless and needs no table: its right half is the node alone. So the
-    entries of ``half`` to the right are for state S, and exist only from ``top`` on.
+    A position below ``top`` is in state P or S. P is childless and needs no table: its right half
+    is the node alone. So the entries of ``half`` to the right are for state S, and exist only from
+    ``top`` on.
 
     Args:
         edges: the gold heads or a table of weights, by positions.
@@ -241,7 +301,8 @@ def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
         half_t[j, j] = 0
         for i in range(j - 1, -1, -1):
             arc[i, j] = half[j, i + 1] + weight(edges, i, j)
-            # (S,_) -> P (P,_) and (S,_) -> P (S,_): from the stack a P takes childless left children only.
+            # (S,_) -> P (P,_) and (S,_) -> P (S,_):
+            # from the stack a P takes childless left children only.
             half[j, i] = half[j, i + 1] + weight(edges, j, i) if takes_left[j] else lowest
             half_t[i, j] = half[j, i]
     for j in range(top, size):

@@ -1,51 +1,62 @@
-"""Optimal transitions for projective gold trees in quadratic and in linear time: Nederhof 2019 (N19), Sections 5 and 6.
+"""Optimal transitions for projective gold trees in quadratic and in linear time:
+Nederhof 2019 (N19), Sections 5 and 6.
 
-For a stack a_0..a_k, nederhof_quadratic visits every pair i < j once: a_j on top, a_i directly below it, the elements between
-them reduced into a_j. In nederhof_linear, a_j visits only those a_i below it where there is a choice. It is truly linear: no
-table of (k + 1)^2 entries is kept or cleared.
+For a stack a_0..a_k, nederhof_quadratic visits every pair i < j once: a_j on top, a_i directly
+below it, the elements between them reduced into a_j. In nederhof_linear, a_j visits only those a_i
+below it where there is a choice. It is truly linear: no table of (k + 1)^2 entries is kept or
+cleared.
 
-Complexity: O(k^2 + m) and O(k + m) per configuration of k + 1 stack elements and m buffer nodes; O(n) per sentence to bind.
+Complexity: O(k^2 + m) and O(k + m) per configuration of k + 1 stack elements and m buffer nodes;
+O(n) per sentence to bind.
 
-The value of a configuration is the most gold edges that can still be made from a stack a_0..a_k and a buffer b..n. Two facts
-about projective gold trees make it cheap to compute:
+The value of a configuration is the most gold edges that can still be made from a stack a_0..a_k and
+a buffer b..n. Two facts about projective gold trees make it cheap to compute:
 
-* All edges inside the buffer can be made, except those given up for others; edges_inside(b) counts them.
-* The buffer nodes with a gold child on the stack are ancestors of each other or nested around each other. So they form a chain:
-  the further right a chain node is, the lower are its stack children. Everything between a chain node x and its stack children
-  descends from x.
+* All edges inside the buffer can be made, except those given up for others;
+  edges_inside(b) counts them.
+* The buffer nodes with a gold child on the stack are ancestors of each other or nested around each
+  other. So they form a chain: the further right a chain node is, the lower are its stack children.
+  Everything between a chain node x and its stack children descends from x.
 
-So a computation moves down the stack and up the chain at the same time. Its state is the top of the stack, and which chain node
-can still take children. With a_i directly below the top, let chain(i) be the last chain node that has a stack child above a_i.
-The chain nodes before it have no stack children left, and the nodes after it are untouched. So three cases remain:
+So a computation moves down the stack and up the chain at the same time. Its state is the top of the
+stack, and which chain node can still take children. With a_i directly below the top, let chain(i)
+be the last chain node that has a stack child above a_i. The chain nodes before it have no stack
+children left, and the nodes after it are untouched. So three cases remain:
 
-    FRESH   chain(i) can still take a_i.. as left children, and a_i.. the whole rest of the buffer as right children
-    SPENT   chain(i) became a child of a stack element and lost its own gold edge (cost 1); the chain after it is fresh
-    GONE    the root of chain(i)'s component in the buffer became such a child (no cost now; but if its gold head is on the
-            stack, that head then has one gold child less)
+    FRESH   chain(i) can still take a_i.. as left children, and a_i..
+            the whole rest of the buffer as right children
+    SPENT   chain(i) became a child of a stack element and lost its own gold edge (cost 1);
+            the chain after it is fresh
+    GONE    the root of chain(i)'s component in the buffer became such a child (no cost now; but if
+            its gold head is on the stack, that head then has one gold child less)
 
 The states and their steps (with the value of a step in brackets):
 
     above(j), for FRESH, SPENT, GONE: a_j is the top, and none of a_0..a_j has been reduced
-        going down from i = j - 1: a_j becomes a child of a_i [w(i,j) + nchildren(i)], or of its gold head in the chain
-        [1], or takes a_i as its left child [w(j,i)] and continues with i - 1
+        going down from i = j - 1: a_j becomes a child of a_i [w(i,j) + nchildren(i)], or of its
+        gold head in the chain [1], or takes a_i as its left child [w(j,i)] and continues with i - 1
     under(j): chain(j) is the top, above a_0..a_j
-        a_j becomes a left child of chain(j) [1 if gold]; or chain(j) or the root of its component becomes a child of a_j
+        a_j becomes a left child of chain(j) [1 if gold];
+        or chain(j) or the root of its component becomes a child of a_j
 
-where w(i,j) = 1 if a_i is the gold head of a_j. nchildren(i) is the number of gold children of a_i in the buffer: once a_i is
-the top, it takes all of them without any loss.
+where w(i,j) = 1 if a_i is the gold head of a_j. nchildren(i) is the number of gold children of a_i
+in the buffer: once a_i is the top, it takes all of them without any loss.
 
 In the quadratic algorithm, a_j visits all i < j. The linear one skips some (N19, Section 6):
 
-    lambda  no gold edge joins a_j to a node below a_i, and a_i is not its gold child: stop, a_j may as well be a child of a_i
+    lambda  no gold edge joins a_j to a node below a_i, and a_i is not its gold child: stop, a_j may
+            as well be a child of a_i
     w(i,j)  a_i is the gold head of a_j: stop, since this is the last gold edge of a_j on its left
-    kappa   a_i has gold edges further down, the lowest to a_l: edges do not cross, so a_j has none to a_{l+1}..a_{i-1};
-            if a_j takes a_i, it takes all of these too, and continues with l
+    kappa   a_i has gold edges further down, the lowest to a_l: edges do not cross, so a_j has none
+            to a_{l+1}..a_{i-1}; if a_j takes a_i, it takes all of these too, and continues with l
 
-So every level i is visited for a bounded number of j. Only two come down to i step by step: the first j above i with gold
-edges below i, and the gold head of a_i. All others stop above i, or jump to the lower end of an edge.
+So every level i is visited for a bounded number of j. Only two come down to i step by step: the
+first j above i with gold edges below i, and the gold head of a_i. All others stop above i, or jump
+to the lower end of an edge.
 
-An example, after reduce_left in docs/oracles_and_systems.md: heads 2 4 4 0 7 7 4 4, a_0..a_2 = 0 1 2, buffer 4..8. The gold
-head of a_2 is 4, so chain(1) = chain(0) = 4, the root of its component in the buffer. Four edges are inside the buffer:
+An example, after reduce_left in docs/oracles_and_systems.md: heads 2 4 4 0 7 7 4 4, a_0..a_2 = 0 1
+2, buffer 4..8. The gold head of a_2 is 4, so chain(1) = chain(0) = 4, the root of its component in
+the buffer. Four edges are inside the buffer:
 
     level  token  FRESH  SPENT  GONE  under
         2      2      0      -     -      -
@@ -53,21 +64,25 @@ head of a_2 is 4, so chain(1) = chain(0) = 4, the root of its component in the b
         0      0      3      -     -      2
 
     above(2)  2 is the top, without gold children in the buffer: FRESH 0
-        i = 1  2 becomes a child of 1: FRESH 0. Or it becomes a child of 4, which is gold: under(1) = 1
-        i = 0  2 has taken 1, which is gold. It becomes a child of 0, which then takes 4, its gold child: FRESH 1 + 1.
-               Or it becomes a child of 4: under(0) = 1 + 1
-    under(1)  4 is the top, above 0 1. It becomes a child of 1, which then is the top: GONE 1, as 4 is the root of its
-              component. SPENT never occurs here: chain(1) would need a gold head inside the buffer
-    above(1)  1 becomes a child of 0: from FRESH 0 + 1, from GONE 1 + 1 - 1, as 0 has lost its gold child 4
+        i = 1  2 becomes a child of 1: FRESH 0. Or it becomes a child of 4,
+               which is gold: under(1) = 1
+        i = 0  2 has taken 1, which is gold. It becomes a child of 0, which then takes 4, its gold
+               child: FRESH 1 + 1. Or it becomes a child of 4: under(0) = 1 + 1
+    under(1)  4 is the top, above 0 1. It becomes a child of 1, which then is the top: GONE 1, as 4
+              is the root of its component. SPENT never occurs here: chain(1) would need a gold head
+              inside the buffer
+    above(1)  1 becomes a child of 0: from FRESH 0 + 1, from GONE 1 + 1 - 1,
+              as 0 has lost its gold child 4
     under(0)  4 becomes a child of 0, which is gold: FRESH 2 + 1 = 3, the best
 
 The value is 3 + 4 = 7. reduce_left made no gold edge, so this is its score.
 
-Names here and in the paper: lowest[i] is the least index joined to a_i by a gold edge, i if there is none below (for lambda and
-kappa); ``above``, ``under`` = score, score'. The cases N, C and F of Table 5 are not the three cases here; FRESH is not F.
-Departures from the paper: the table is filled from the top down, so no memo table of (k + 1)^2 entries has to be cleared;
-critical buffer nodes need not be found; ``under`` has one state for each level, so the paper's lambda', which skips states of
-score', is not needed.
+Names here and in the paper: lowest[i] is the least index joined to a_i by a gold edge, i if there
+is none below (for lambda and kappa); ``above``, ``under`` = score, score'. The cases N, C and F of
+Table 5 are not the three cases here; FRESH is not F. Departures from the paper: the table is filled
+from the top down, so no memo table of (k + 1)^2 entries has to be cleared; critical buffer nodes
+need not be found; ``under`` has one state for each level, so the paper's lambda', which skips
+states of score', is not needed.
 """
 
 from __future__ import annotations
@@ -77,7 +92,15 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.arc_standard.transitions import CODES, after_transition
-from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.interface import (
+    N_TRANSITIONS,
+    NOT_APPLICABLE,
+    SHIFT,
+    BoundOracle,
+    Oracle,
+    Query,
+    Strategy,
+)
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
@@ -88,7 +111,9 @@ FRESH, SPENT, GONE = range(3)
 IMPOSSIBLE = -(2**20)
 
 # Rows of working space, one entry per stack element.
-_STACK, _PARENT, _HEAD_IN_BUFFER, _NCHILDREN, _LOWEST, _CHAIN, _ROOT, _ANCHOR, _UNDER, _ABOVE = range(10)
+_STACK, _PARENT, _HEAD_IN_BUFFER, _NCHILDREN, _LOWEST, _CHAIN, _ROOT, _ANCHOR, _UNDER, _ABOVE = (
+    range(10)
+)
 _ROWS = _ABOVE + 3
 
 
@@ -105,7 +130,9 @@ class NederhofQuadratic(Oracle):
 
 
 class NederhofLinear(Oracle):
-    """Visits only the pairs of stack elements that matter; the oracle to train with on projective trees."""
+    """Visits only the pairs of stack elements that matter;
+    the oracle to train with on projective trees.
+    """
 
     name: ClassVar[str] = "nederhof_linear"
     needs_projective_gold: ClassVar[bool] = True
@@ -117,7 +144,9 @@ class NederhofLinear(Oracle):
 
 
 class BoundProjective(BoundOracle):
-    """Scores of all transitions, with or without skipping; memory and time of binding are linear in the number of tokens."""
+    """Scores of all transitions, with or without skipping;
+    memory and time of binding are linear in the number of tokens.
+    """
 
     def __init__(self, trees: Trees, strategy: Strategy, skip: bool) -> None:
         super().__init__(trees)
@@ -141,7 +170,8 @@ class BoundProjective(BoundOracle):
 def _describe_stack(heads, start, children, k, front, where, work):
     """Look up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
 
-    ``where`` maps a token to its place on the stack. It is never cleared: an entry is valid if the stack has the token there.
+    ``where`` maps a token to its place on the stack. It is never cleared: an entry is valid if the
+    stack has the token there.
     """
     stack = work[_STACK]
     parent = work[_PARENT]
@@ -195,7 +225,9 @@ def _describe_stack(heads, start, children, k, front, where, work):
 
 @array_kernel()
 def _case_at(work, case, level, lower):
-    """Return the case at a lower level: FRESH if the chain node or the component of ``case`` is another one there."""
+    """Return the case at a lower level: FRESH if the chain node or the component of ``case`` is
+    another one there.
+    """
     if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
         return FRESH
     if case == GONE and work[_ROOT, lower] != work[_ROOT, level]:
@@ -205,7 +237,9 @@ def _case_at(work, case, level, lower):
 
 @array_kernel()
 def _becomes_child_of(work, i, case, value):
-    """Record that the element above a_i became its child: a_i is the top, and takes its gold children from the buffer."""
+    """Record that the element above a_i became its child: a_i is the top, and takes its gold
+    children from the buffer.
+    """
     if value < 0:
         return
     value += work[_NCHILDREN, i]
@@ -223,7 +257,8 @@ def _becomes_child_of(work, i, case, value):
 
 @array_kernel()
 def _value(heads, start, children, k, front, closed_from, closed_to, skip, where, work):
-    """Return the most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
+    """Return the most gold edges that can still be made from the stack work[_STACK,
+    0..k] and the buffer front..n.
 
     Elements closed_from..closed_to take no left child. O(k + m) with ``skip``, O(k^2 + m) without.
     """
@@ -293,7 +328,9 @@ def _value(heads, start, children, k, front, closed_from, closed_to, skip, where
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(
+    all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts
+):
     """Score each applicable transition by the value of the configuration after it."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
@@ -313,8 +350,21 @@ def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks
             new = after_transition(transition, strategy, stack, k, front, end - start - 1)
             if not new.applicable:
                 continue
-            value = _value(heads, start, children, new.k, new.front, new.closed_from, new.closed_to, skip, where, work)
+            value = _value(
+                heads,
+                start,
+                children,
+                new.k,
+                new.front,
+                new.closed_from,
+                new.closed_to,
+                skip,
+                where,
+                work,
+            )
             if not new.top_takes_right:
                 value -= work[_NCHILDREN, new.k]
-            scores[row, transition] = value if transition == SHIFT else value + (heads[new.child] == new.head)
+            scores[row, transition] = (
+                value if transition == SHIFT else value + (heads[new.child] == new.head)
+            )
     return scores

@@ -2,17 +2,20 @@
 
 Two gold computations matter (Nederhof 2019, Section 2). Both depend only on the gold tree:
 
-* eager, under left_before_right, strict_left_before_right and any: attach as soon as possible. reduce_right if a_k is the
-  gold head of a_{k-1}; else reduce_left if a_{k-1} is the gold head of a_k and no gold child of a_k is left in the
-  buffer; else shift. This is the canonical computation of arc-standard parsing.
-* lazy, under right_before_left: a node takes its left children after its right children. The rules are the same, except that
-  reduce_right also waits until no gold child of a_k is left in the buffer.
+* eager, under left_before_right, strict_left_before_right and any: attach as soon as possible.
+  reduce_right if a_k is the gold head of a_{k-1}; else reduce_left if a_{k-1} is the gold head of
+  a_k and no gold child of a_k is left in the buffer; else shift. This is the canonical computation
+  of arc-standard parsing.
+* lazy, under right_before_left: a node takes its left children after its right children. The rules
+  are the same, except that reduce_right also waits until no gold child of a_k is left in the
+  buffer.
 
-On the gold path the eager transition is the unique optimum under left_before_right, the lazy one under right_before_left.
+On the gold path the eager transition is the unique optimum under left_before_right,
+the lazy one under right_before_left.
 
-Off the gold path this oracle has NO claim to be optimal. It follows the same rules, and its transition is always applicable: if
-the rules say shift and the buffer is empty, it is reduce_left, which leads to the final configuration. Use it for gold
-computations, and another oracle elsewhere.
+Off the gold path this oracle has NO claim to be optimal. It follows the same rules, and its
+transition is always applicable: if the rules say shift and the buffer is empty, it is reduce_left,
+which leads to the final configuration. Use it for gold computations, and another oracle elsewhere.
 
 Its scores are 1 for its transition and 0 for other applicable ones, not numbers of edges.
 

@@ -1,4 +1,6 @@
-"""Arc-standard's transitions and strategies for compiled code: the configuration after a transition."""
+"""Arc-standard's transitions and strategies for compiled code:
+the configuration after a transition.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,16 @@ CODES = {
 
 
 class AfterTransition(NamedTuple):
-    """The configuration after a transition; its stack a_0..a_k is in the array that after_transition() changed.
+    """The configuration after a transition; its stack a_0..a_k is in the array that
+    after_transition() changed.
 
     Attributes:
         applicable: whether the transition could be taken; if not, the other fields mean nothing.
         k: the place of the top.
         front: the first token of the buffer.
         head, child: the edge that the transition makes; 0 and 0 if it makes none.
-        closed_from, closed_to: the first and the last of the places whose elements the strategy forbids more left children;
-            there are none if ``closed_to`` is -1.
+        closed_from, closed_to: the first and the last of the places whose elements the strategy
+            forbids more left children; there are none if ``closed_to`` is -1.
         top_takes_right: whether the strategy allows the top more right children.
     """
 
@@ -44,8 +47,8 @@ class AfterTransition(NamedTuple):
 def after_transition(transition, strategy, stack, k, front, n):
     """Take a transition on ``stack`` (int32[> k + 1], a_0..a_k), and return an AfterTransition.
 
-    All transitions of one configuration can be tried in order on one array: shift writes above the top, reduce_left writes
-    nothing, and reduce_right is the last.
+    All transitions of one configuration can be tried in order on one array: shift writes above the
+    top, reduce_left writes nothing, and reduce_right is the last.
     """
     applicable = front <= n if transition == SHIFT else k >= (1 if transition == REDUCE_LEFT else 2)
     new_k, new_front = (k + 1, front + 1) if transition == SHIFT else (k - 1, front)
@@ -71,5 +74,12 @@ def after_transition(transition, strategy, stack, k, front, n):
             closed_to = k - 2
         top_takes_right = strategy != RIGHT_BEFORE_LEFT
     return AfterTransition(
-        applicable, int(new_k), int(new_front), head, child, int(closed_from), int(closed_to), top_takes_right
+        applicable,
+        int(new_k),
+        int(new_front),
+        head,
+        child,
+        int(closed_from),
+        int(closed_to),
+        top_takes_right,
     )

@@ -1,1 +1,3 @@
-"""Oracles for the non-projective transition system of Attardi 2006, of any degree: see oracles.attardi.system."""
+"""Oracles for the non-projective transition system of Attardi 2006, of any degree: see
+oracles.attardi.system.
+"""

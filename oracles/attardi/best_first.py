@@ -1,4 +1,5 @@
-"""The compiled best-first search of attardi_search; the algorithm is described in oracles.attardi.search.
+"""The compiled best-first search of attardi_search;
+the algorithm is described in oracles.attardi.search.
 
 Its space holds the states found so far, and the order in which to visit them.
 """
@@ -7,17 +8,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracles.attardi.states import are_equal, flip, hash_of, normalise, read_window, recall, remember, sacrifice_cost
+from oracles.attardi.states import (
+    are_equal,
+    flip,
+    hash_of,
+    normalise,
+    read_window,
+    recall,
+    remember,
+    sacrifice_cost,
+)
 from oracles.kernel_cache import array_kernel
 
-# The fields of a state, int32 each: the cost of the path to it, the state before it, the next state in its bucket, the cost of
-# the sacrifices to try next (0: the shift), a lower bound of the loss from here, its slot in the hash table, the front of its
-# buffer, and its status.
+# The fields of a state, int32 each: the cost of the path to it, the state before it, the next state
+# in its bucket, the cost of the sacrifices to try next (0: the shift), a lower bound of the loss
+# from here, its slot in the hash table, the front of its buffer, and its status.
 COST, BEFORE, NEXT, STAGE, BOUND, SLOT, FRONT, STATUS = range(8)
 _FIELDS = 8
 
-# A state is WAITING until it leaves its bucket; OPEN once its successors are being made; SOLVED if its loss is known; and
-# REPLACED if a cheaper path to it was found.
+# A state is WAITING until it leaves its bucket; OPEN once its successors are being made; SOLVED if
+# its loss is known; and REPLACED if a cheaper path to it was found.
 WAITING, OPEN, SOLVED, REPLACED = range(4)
 
 _FIRST_CAPACITY = 256
@@ -25,8 +35,9 @@ _FIRST_CAPACITY = 256
 
 @array_kernel()
 def new_space(width, longest, degree):
-    """Make working space of searches: words of the states, their fields, a hash table of state number + 1, the two ends of each
-    bucket, and three windows."""
+    """Make working space of searches: words of the states, their fields, a hash table of state
+    number + 1, the two ends of each bucket, and three windows.
+    """
     words = np.empty(_FIRST_CAPACITY * width, np.int64)
     states = np.empty((_FIRST_CAPACITY, _FIELDS), np.int32)
     slots = np.zeros(4 * _FIRST_CAPACITY, np.int32)
@@ -79,10 +90,12 @@ def push(states, buckets, u, value, in_front):
 
 @array_kernel()
 def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
-    """Add the normalised state whose words are at place u, unless known at this cost or less; its loss is at least ``least``.
+    """Add the normalised state whose words are at place u, unless known at this cost or less; its
+    loss is at least ``least``.
 
     Returns:
-        Whether it was added, and its bucket; -1 if it ends the search, since its loss is known and no state can be cheaper.
+        Whether it was added, and its bucket; -1 if it ends the search,
+        since its loss is known and no state can be cheaper.
     """
     words, states, slots, buckets, _ = space
     base = u * width
@@ -117,18 +130,21 @@ def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
 
 
 def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max_states):
-    """Return the least number of alive gold edges lost from the configuration in the first words of ``space``.
+    """Return the least number of alive gold edges lost from the configuration in the first words of
+    ``space``.
 
     Args:
         tree, degree, memo, s, width, front, lower, upper, max_states: see least_loss().
         space: see new_space().
-        guide: another space and the result of _losses_of_buffers(), for the bounds of a guided search; None: unguided.
+        guide: another space and the result of _losses_of_buffers(),
+            for the bounds of a guided search; None: unguided.
 
     Returns:
-        The loss, -1 if it needs more than ``max_states``; the space and the guide, which may have grown; and how many states
-        were expanded.
+        The loss, -1 if it needs more than ``max_states``; the space and the guide, which may have
+        grown; and how many states were expanded.
     """
-    guiding = guide  # numba omits branches on ``guide is None`` only if the argument is never assigned to
+    # numba omits branches on ``guide is None`` only if the argument is never assigned to
+    guiding = guide
     words, states, slots, buckets, windows = space
     heads, last_child, sibling = tree
     n = len(heads) - 1
@@ -175,7 +191,8 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
         stage = states[u, STAGE]
         states[u, STATUS] = OPEN
         if stage == 0:
-            # A sacrifice costs at least 1, so sacrifices wait, and the shift, pushed in front, goes first.
+            # A sacrifice costs at least 1, so sacrifices wait, and the shift, pushed in front,
+            # goes first.
             next_stage = 1
             size = 0
             if front <= n:
@@ -188,7 +205,9 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
             for d in range(size):
                 costs[d] = 0
                 if window[d] != 0:
-                    costs[d] = sacrifice_cost(heads, last_child, sibling, words, base, front, window, size, d)
+                    costs[d] = sacrifice_cost(
+                        heads, last_child, sibling, words, base, front, window, size, d
+                    )
                     if costs[d] > stage:
                         next_stage = min(next_stage, costs[d])
         if next_stage <= n:
@@ -204,12 +223,19 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
             for w in range(width):
                 words[target + w] = words[base + w]
             flip(words, target, window[d])
-            is_last = normalise(heads, last_child, sibling, degree, words, target, after, other) == 1 and after > n
+            is_last = (
+                normalise(heads, last_child, sibling, degree, words, target, after, other) == 1
+                and after > n
+            )
             least = np.int64(0)
             if guide is not None:
-                least, guiding, more = _loss_of_parts(tree, degree, memo, s, width, words, target, after, guiding, max_states)
+                least, guiding, more = _loss_of_parts(
+                    tree, degree, memo, s, width, words, target, after, guiding, max_states
+                )
                 taken += more
-            added, bucket = add(memo, s, width, space, count, after, is_last, cost + stage, u, value, least)
+            added, bucket = add(
+                memo, s, width, space, count, after, is_last, cost + stage, u, value, least
+            )
             if added:
                 if bucket < 0:
                     end = count
@@ -233,15 +259,16 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
     return np.int64(-1) if refused else loss, space, guiding, taken
 
 
-# Compiled twice, because one calls the other: a function that calls itself, even with other argument types, crashes when numba
-# (0.68) loads it from disk.
+# Compiled twice, because one calls the other: a function that calls itself, even with other
+# argument types, crashes when numba (0.68) loads it from disk.
 _guided_search = array_kernel()(_search)
 _unguided_search = array_kernel()(_search)
 
 
 @array_kernel()
 def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_states):
-    """Return a lower bound of a configuration's loss: the least loss among its stack nodes plus the least loss in its buffer.
+    """Return a lower bound of a configuration's loss: the least loss among its stack nodes plus the
+    least loss in its buffer.
 
     Args:
         words, base, front: the configuration.
@@ -259,7 +286,9 @@ def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_
         flip(stack, 0, front)
         flip(stack, 0, n + 1)
     nothing, most = np.int64(0), np.int64(n + 1)
-    loss, space, _, expanded = _unguided_search(tree, degree, memo, s, width, space, None, n + 1, nothing, most, max_states)
+    loss, space, _, expanded = _unguided_search(
+        tree, degree, memo, s, width, space, None, n + 1, nothing, most, max_states
+    )
     return max(loss, nothing) + buffer_losses[front], (space, buffer_losses), expanded
 
 
@@ -267,10 +296,12 @@ def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_
 def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
     """Return lower bounds of the loss of all buffers, with only 0 on the stack.
 
-    A longer buffer never loses less. So for each number of edges, bisection finds the last front whose buffer loses as many.
+    A longer buffer never loses less. So for each number of edges, bisection finds the last front
+    whose buffer loses as many.
 
     Returns:
-        int64[n + 2] by the front of the buffer, from ``front`` on; the space; and how many states were expanded.
+        int64[n + 2] by the front of the buffer, from ``front`` on; the space;
+        and how many states were expanded.
     """
     n = len(tree[0]) - 1
     losses = np.zeros(n + 2, np.int64)
@@ -302,7 +333,8 @@ def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
 
 @array_kernel()
 def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguided, max_states):
-    """Return the least number of alive gold edges lost from the configuration in the first words of the first space.
+    """Return the least number of alive gold edges lost from the configuration in the first words of
+    the first space.
 
     Args:
         tree: heads, last_child, sibling of the sentence, int32[n + 1] each.
@@ -313,26 +345,35 @@ def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguid
         spaces: two results of new_space().
         front: the front of the buffer.
         lower, upper: bounds of the loss.
-        unguided: how many states a search may find, besides two for each token, before it begins again, guided.
+        unguided: how many states a search may find, besides two for each token,
+            before it begins again, guided.
         max_states: how many states a search may find.
 
     Returns:
-        The loss, -1 if it needs more than ``max_states``; the spaces, which may have grown; and how many states were expanded.
+        The loss, -1 if it needs more than ``max_states``; the spaces, which may have grown; and how
+        many states were expanded.
     """
     space, other_space = spaces
-    most = unguided + 2 * len(tree[0])  # a computation without loss finds about two states for each token
+    # a computation without loss finds about two states for each token
+    most = unguided + 2 * len(tree[0])
     loss = np.int64(-1)
     expanded = 0
     start = space[0][:width].copy()
     if unguided > 0:
         first = min(most, max_states)
-        loss, space, _, expanded = _unguided_search(tree, degree, memo, s, width, space, None, front, lower, upper, first)
+        loss, space, _, expanded = _unguided_search(
+            tree, degree, memo, s, width, space, None, front, lower, upper, first
+        )
     if loss < 0 and (unguided == 0 or max_states > most):
-        buffer_losses, space, taken = _losses_of_buffers(tree, degree, memo, s, width, space, front, most)
+        buffer_losses, space, taken = _losses_of_buffers(
+            tree, degree, memo, s, width, space, front, most
+        )
         expanded += taken
         space[0][:width] = start
         guide = other_space, buffer_losses
-        loss, space, guide, taken = _guided_search(tree, degree, memo, s, width, space, guide, front, lower, upper, max_states)
+        loss, space, guide, taken = _guided_search(
+            tree, degree, memo, s, width, space, guide, front, lower, upper, max_states
+        )
         expanded += taken
         other_space = guide[0]
     return loss, (space, other_space), expanded

@@ -1,43 +1,55 @@
-"""Exact optimal transitions of Attardi's system for any gold tree and any degree, by best-first search.
+"""Exact optimal transitions of Attardi's system for any gold tree and any degree,
+by best-first search.
 
-We know of no such oracle in the literature: Gómez-Rodríguez, Sartorio and Satta 2014 have a tabular oracle for degree 2 and
-gold trees that the system can parse (oracles.attardi.tabular), polynomial but of high degree.
+We know of no such oracle in the literature: Gómez-Rodríguez, Sartorio and Satta 2014 have a tabular
+oracle for degree 2 and gold trees that the system can parse (oracles.attardi.tabular), polynomial
+but of high degree.
 
-A gold edge is alive while both its ends are on the stack or in the buffer. The score of a transition is
+A gold edge is alive while both its ends are on the stack or in the buffer.
+The score of a transition is
 
     [its own edge is gold] + alive edges after it - loss(configuration after it)
 
-where loss is the least number of alive edges that any computation from there fails to make. It is found by a search over
-configurations, in the order of the cost of the path to them:
+where loss is the least number of alive edges that any computation from there fails to make. It is
+found by a search over configurations, in the order of the cost of the path to them:
 
-1. A configuration is normalised (oracles.attardi.states): all nodes are removed that can be removed without loss.
-2. Its successors, also normalised, are the shift, which costs nothing, and the sacrifice of each node x != 0 at depth 0..D. A
-   sacrifice costs the alive gold children of x + [its own edge is alive, but x cannot go to its gold head now], at least 1.
-3. Configurations wait in buckets by cost + a lower bound of their loss (A*). A sacrifice is made only when the search reaches
-   its cost; among equals, the one that has waited longest comes first, since a wrong transition buries nodes nearby. A state
-   is not added again unless at lower cost. The search ends in the final configuration, or in one of known loss.
-4. The memo of the sentence (oracles.attardi.states) keeps the loss of every configuration on the best path. For all others
-   that were expanded it keeps the lower bound that the search has proved: loss of the first configuration - cost of the path
-   (adaptive A*, Koenig and Likhachev 2005). Along a computation, the memo answers for most configurations.
-5. A search that has found many states begins again, guided. The loss of a configuration is at least the loss among its stack
-   nodes without a buffer, plus the loss in its buffer without a stack: no edge is lost twice, and computations can continue
-   without nodes (see below). With D fixed, the loss of the stack takes polynomial time: below the lowest removed node
-   the stack is unchanged, and above it at most D nodes are left. Without guidance, an error deep in the stack shows its cost
-   only when everything above it is gone, after all other choices on the path.
+1. A configuration is normalised (oracles.attardi.states):
+   all nodes are removed that can be removed without loss.
+2. Its successors, also normalised, are the shift, which costs nothing, and the sacrifice of each
+   node x != 0 at depth 0..D. A sacrifice costs the alive gold children of x + [its own edge is
+   alive, but x cannot go to its gold head now], at least 1.
+3. Configurations wait in buckets by cost + a lower bound of their loss (A*). A sacrifice is made
+   only when the search reaches its cost; among equals, the one that has waited longest comes first,
+   since a wrong transition buries nodes nearby. A state is not added again unless at lower cost.
+   The search ends in the final configuration, or in one of known loss.
+4. The memo of the sentence (oracles.attardi.states) keeps the loss of every configuration on the
+   best path. For all others that were expanded it keeps the lower bound that the search has proved:
+   loss of the first configuration - cost of the path (adaptive A*, Koenig and Likhachev 2005).
+   Along a computation, the memo answers for most configurations.
+5. A search that has found many states begins again, guided. The loss of a configuration is at least
+   the loss among its stack nodes without a buffer, plus the loss in its buffer without a stack: no
+   edge is lost twice, and computations can continue without nodes (see below). With D fixed, the
+   loss of the stack takes polynomial time: below the lowest removed node the stack is unchanged,
+   and above it at most D nodes are left. Without guidance, an error deep in the stack shows its
+   cost only when everything above it is gone, after all other choices on the path.
 
 Bounds of the loss L after a transition, from the loss L0 of the configuration before it:
 
-* A removal of x: L <= L0, since every computation can continue without x; and L >= L0 - (alive edges of x).
-* The shift: L >= L0, since it costs nothing; and L <= L0 + the cost to sacrifice the shifted token at once.
+* A removal of x: L <= L0, since every computation can continue without x;
+  and L >= L0 - (alive edges of x).
+* The shift: L >= L0, since it costs nothing; and L <= L0 + the cost to sacrifice the shifted token
+  at once.
 
-So if nothing more need be lost (L0 = 0), as along a correct computation of a tree that the system can parse, only the shift is
-searched.
+So if nothing more need be lost (L0 = 0), as along a correct computation of a tree that the system
+can parse, only the shift is searched.
 
-Complexity: exponential at worst, in the number of edges that must be lost; experiments/system_oracles.py measures the time for
-the scores of a configuration along computations. A sentence that needs more than ``max_states`` is refused.
+Complexity: exponential at worst, in the number of edges that must be lost;
+experiments/system_oracles.py measures the time for the scores of a configuration along
+computations. A sentence that needs more than ``max_states`` is refused.
 
-Memory: the memo takes about 1 KB per token along one computation per sentence, at most ``max_bytes`` for all sentences; it is
-reserved by bind() and taken when written. A search takes 60 bytes per state and 8 per 64 tokens, and frees them.
+Memory: the memo takes about 1 KB per token along one computation per sentence, at most
+``max_bytes`` for all sentences; it is reserved by bind() and taken when written. A search takes 60
+bytes per state and 8 per 64 tokens, and frees them.
 """
 
 from __future__ import annotations
@@ -59,19 +71,23 @@ MAX_STATES = 2**20
 UNGUIDED_STATES = 2**6  # see BoundSearch
 MAX_BYTES = 2**30
 
-# The most memory for the memo of a batch: a step for every token, and space for some hard sentences.
+# The most memory for the memo of a batch: a step for every token,
+# and space for some hard sentences.
 _MEMO_BYTES_PER_TOKEN = 2**14
 _MEMO_BYTES_OF_HARD_SENTENCES = 2**24
 
 
 class SearchLimitError(OptimalStepError):
-    """A configuration cannot be scored within ``max_states``; ``sentence``: the number of its tree, from 0."""
+    """A configuration cannot be scored within ``max_states``; ``sentence``:
+    the number of its tree, from 0.
+    """
 
     sentence = -1
 
 
 class AttardiSearch(AttardiOracle):
-    """The oracle to train with: exact for any gold tree, and fast along the computation of a parser.
+    """The oracle to train with: exact for any gold tree,
+    and fast along the computation of a parser.
 
     Args:
         strategy: any, the only one.
@@ -98,7 +114,8 @@ class AttardiSearch(AttardiOracle):
         super().__init__(strategy, degree)
         if max_states < 1 or max_bytes < 0:
             raise OptimalStepError(
-                f"oracle {self.name}: max_states must be at least 1 and max_bytes at least 0, not {max_states} and {max_bytes}"
+                f"oracle {self.name}: max_states must be at least 1 and max_bytes at least 0, "
+                f"not {max_states} and {max_bytes}"
             )
         self.max_states = max_states
         self.max_bytes = max_bytes
@@ -111,7 +128,8 @@ class BoundSearch(BoundOracle):
     """Keeps a memo, so it answers one call at a time (threads wait for each other).
 
     Attributes:
-        unguided_states: how many states a search may find, besides two for each token, before it is guided.
+        unguided_states: how many states a search may find, besides two for each token,
+            before it is guided.
         expanded: how many states were expanded since the trees were bound, for benchmarks.
     """
 
@@ -136,7 +154,8 @@ class BoundSearch(BoundOracle):
         """Score a batch; see BoundOracle.score_batch().
 
         Raises:
-            SearchLimitError: a search found more than ``max_states``; the message names the sentence.
+            SearchLimitError: a search found more than ``max_states``;
+                the message names the sentence.
         """
         trees = self.trees
         with self.lock:
@@ -154,9 +173,9 @@ class BoundSearch(BoundOracle):
         if refused >= 0:
             s = int(query.sentences[refused])
             error = SearchLimitError(
-                f"sentence {s} (counted from 0, {trees.lengths[s]} tokens): attardi_search cannot score a configuration within "
-                f"{self.max_states} states at degree {self.degree}; use another degree, leave the sentence out, or raise "
-                "max_states"
+                f"sentence {s} (counted from 0, {trees.lengths[s]} tokens): attardi_search cannot "
+                f"score a configuration within {self.max_states} states at degree {self.degree}; "
+                "use another degree, leave the sentence out, or raise max_states"
             )
             error.sentence = s
             raise error
@@ -176,7 +195,9 @@ def _alive_edges(heads, words, stack, k, front):
 
 @array_kernel()
 def _cost_of_front(tree, degree, words, stack, k, front):
-    """Return how many alive gold edges are lost if the front of the buffer is shifted and sacrificed at once."""
+    """Return how many alive gold edges are lost if the front of the buffer is shifted and
+    sacrificed at once.
+    """
     heads, last_child, sibling = tree
     cost = count_alive_children(last_child, sibling, words, 0, front, front)
     if is_present(words, 0, front, heads[front]):
@@ -188,7 +209,19 @@ def _cost_of_front(tree, degree, words, stack, k, front):
 
 
 @array_kernel()
-def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, sentences, stacks, stack_sizes, buffer_fronts):
+def score_batch(
+    all_heads,
+    offsets,
+    lists,
+    degree,
+    memo,
+    unguided,
+    max_states,
+    sentences,
+    stacks,
+    stack_sizes,
+    buffer_fronts,
+):
     """Score a batch of configurations; see BoundOracle.score_batch.
 
     Args:
@@ -200,14 +233,17 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
 
     Returns:
-        The scores, int16[batch, 1 + 2 * degree]; the row of the first configuration whose search found more than
-        ``max_states``, or -1; and how many states were expanded.
+        The scores, int16[batch, 1 + 2 * degree]; the row of the first configuration whose search
+        found more than ``max_states``, or -1; and how many states were expanded.
     """
     scores = np.full((len(sentences), 1 + 2 * degree), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)
-    spaces = new_space(words_of(longest), longest, degree), new_space(words_of(longest), longest, degree)
+    spaces = (
+        new_space(words_of(longest), longest, degree),
+        new_space(words_of(longest), longest, degree),
+    )
     here = np.empty(words_of(longest), np.int64)
     expanded = 0
     for row in range(len(sentences)):
@@ -226,8 +262,8 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
             flip(here, 0, stack[d])
         alive = _alive_edges(heads, here, stack, k, front)
 
-        # -2: the configuration itself, whose loss bounds the others. -1: the shift. d >= 0: the removal of the node at depth d;
-        # all ra_d remove the top, at depth 0.
+        # -2: the configuration itself, whose loss bounds the others. -1: the shift. d >= 0: the
+        # removal of the node at depth d; all ra_d remove the top, at depth 0.
         loss_here = np.int64(0)
         for transition in range(-2, min(degree, k - 1) + 1):
             if (transition == -1 and front > n) or (transition == 0 and k == 0):
@@ -251,7 +287,19 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
                 lower = max(np.int64(0), loss_here - (alive - after))
                 upper = loss_here
             loss, spaces, taken = least_loss(
-                *(tree, degree, memo, s, width, spaces, front_after, lower, upper, unguided, max_states)
+                *(
+                    tree,
+                    degree,
+                    memo,
+                    s,
+                    width,
+                    spaces,
+                    front_after,
+                    lower,
+                    upper,
+                    unguided,
+                    max_states,
+                )
             )
             expanded += taken
             if loss < 0:

@@ -1,20 +1,24 @@
-"""Configurations as bit sets for attardi_search: reading and changing them, and a memo of their losses.
+"""Configurations as bit sets for attardi_search: reading and changing them,
+and a memo of their losses.
 
-The stack ascends, so a configuration of a sentence of n tokens is the set of its stack nodes and the front b of its buffer. Bit
-x < b is set if node x is on the stack (bit 0 always, so no configuration is all zeros), bit b marks where the buffer begins,
-and the bits above b are clear; b = n + 1 if the buffer is empty. So two configurations are equal if and only if their bits are:
-one comparison of one word for n <= 62.
+The stack ascends, so a configuration of a sentence of n tokens is the set of its stack nodes and
+the front b of its buffer. Bit x < b is set if node x is on the stack (bit 0 always, so no
+configuration is all zeros), bit b marks where the buffer begins, and the bits above b are clear;
+b = n + 1 if the buffer is empty. So two configurations are equal if and only if their bits are: one
+comparison of one word for n <= 62.
 
-A node is *present* if it is on the stack or in the buffer. A gold edge is *alive* if both its ends are present: it can still be
-made. A configuration takes ``words_of(n)`` consecutive entries of an int64 array, from ``base`` on.
+A node is *present* if it is on the stack or in the buffer. A gold edge is *alive* if both its ends
+are present: it can still be made. A configuration takes ``words_of(n)`` consecutive entries of an
+int64 array, from ``base`` on.
 
-For configurations that a search of a sentence has met, the memo keeps a bound of the least loss, or the loss itself. Each
-sentence has its own hash table (open addressing, linear probing), in a common arena. A table that is half full moves to a table
-of twice the size at the end of the arena. When the arena is full, all tables are dropped: those in use soon come back. Entries
-that do not fit even then are not kept. Dropping tables costs time, but never exactness.
+For configurations that a search of a sentence has met, the memo keeps a bound of the least loss, or
+the loss itself. Each sentence has its own hash table (open addressing, linear probing), in a common
+arena. A table that is half full moves to a table of twice the size at the end of the arena. When
+the arena is full, all tables are dropped: those in use soon come back. Entries that do not fit even
+then are not kept. Dropping tables costs time, but never exactness.
 
-An entry is the words of the configuration and one more: 2 * bound + [the bound is the least loss itself]. An entry whose first
-word is 0 is free.
+An entry is the words of the configuration and one more: 2 * bound +
+[the bound is the least loss itself]. An entry whose first word is 0 is free.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ import numpy as np
 
 from oracles.kernel_cache import array_kernel
 
-# Its product with 32 bits fits in 63 bits, so nothing wraps around, compiled or not. It is odd, and its bits are well mixed.
+# Its product with 32 bits fits in 63 bits, so nothing wraps around, compiled or not. It is odd,
+# and its bits are well mixed.
 _MULTIPLIER = 0x5BD1E995
 _LOW_32 = 0xFFFFFFFF
 
@@ -44,13 +49,17 @@ def is_set(words, base, node):
 
 @array_kernel()
 def flip(words, base, node):
-    """Set or clear the bit of the node. A shift sets bit b + 1: bit b then means that node b is on the stack."""
+    """Set or clear the bit of the node. A shift sets bit b + 1:
+    bit b then means that node b is on the stack.
+    """
     words[base + (node >> 6)] ^= np.int64(1) << (node & 63)
 
 
 @array_kernel()
 def is_present(words, base, front, node):
-    """Return whether the node is on the stack or in the buffer; False for an unknown head, which is negative."""
+    """Return whether the node is on the stack or in the buffer; False for an unknown head,
+    which is negative.
+    """
     return node >= front or (node >= 0 and is_set(words, base, node))
 
 
@@ -70,7 +79,9 @@ def below(words, base, node):
 
 @array_kernel()
 def read_window(words, base, front, degree, window):
-    """Write the nodes at depths 0..degree into ``window`` (int64[degree + 1]); return how many there are."""
+    """Write the nodes at depths 0..degree into ``window`` (int64[degree + 1]);
+    return how many there are.
+    """
     node = front
     for d in range(degree + 1):
         node = below(words, base, node)
@@ -117,9 +128,10 @@ def is_attachable(head, d, window, size):
 def normalise(heads, last_child, sibling, degree, words, base, front, window):
     """Remove nodes, in place, until none can be removed without loss.
 
-    A node x != 0 at depth 0..degree without alive gold children can be removed without loss if it can become a child of its
-    gold head at once, or if its own edge is not alive. Every computation can continue without x: the other nodes come nearer to
-    each other, and a node that would have become a child of x can go elsewhere without loss.
+    A node x != 0 at depth 0..degree without alive gold children can be removed without loss if it
+    can become a child of its gold head at once, or if its own edge is not alive. Every computation
+    can continue without x: the other nodes come nearer to each other, and a node that would have
+    become a child of x can go elsewhere without loss.
 
     Args:
         heads: int32[n + 1].
@@ -129,16 +141,17 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
         window: int64[degree + 1], working space.
 
     Returns:
-        The number of nodes in the window; ``window`` holds the nodes at depths 0..degree of the result.
+        The number of nodes in the window; ``window`` holds the nodes at depths 0..degree of the
+        result.
     """
     size = read_window(words, base, front, degree, window)
     d = 0
     while d < size and window[d] != 0:
         node = window[d]
         head = heads[node]
-        if (is_attachable(head, d, window, size) or not is_present(words, base, front, head)) and not has_alive_children(
-            last_child, sibling, words, base, front, node
-        ):
+        if (
+            is_attachable(head, d, window, size) or not is_present(words, base, front, head)
+        ) and not has_alive_children(last_child, sibling, words, base, front, node):
             flip(words, base, node)
             size = read_window(words, base, front, degree, window)
             d = 0
@@ -149,7 +162,9 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
 
 @array_kernel()
 def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size, d):
-    """Return how many alive gold edges are lost if the node at depth d is removed in the best way; >= 1 if normalised."""
+    """Return how many alive gold edges are lost if the node at depth d is removed in the best
+    way; >= 1 if normalised.
+    """
     node = window[d]
     head = heads[node]
     cost = count_alive_children(last_child, sibling, words, base, front, node)
@@ -196,7 +211,9 @@ def _find(arena, begin, capacity, stride, words, base):
 
 @array_kernel()
 def recall(memo, s, width, words, base):
-    """Return the memo's number of a configuration of sentence s, 2 * bound + [it is the loss]; 0 if it has none."""
+    """Return the memo's number of a configuration of sentence s, 2 * bound + [it is the loss];
+    0 if it has none.
+    """
     arena, begins, capacities, _, _ = memo
     if capacities[s] == 0:
         return np.int64(0)
@@ -206,7 +223,9 @@ def recall(memo, s, width, words, base):
 
 @array_kernel()
 def remember(memo, s, width, words, base, value):
-    """Store 2 * bound + [it is the loss] of a configuration, unless the memo has a higher number."""
+    """Store 2 * bound + [it is the loss] of a configuration,
+    unless the memo has a higher number.
+    """
     arena, begins, capacities, counts, _ = memo
     if 2 * counts[s] >= capacities[s] and not _grow(memo, s, width + 1):
         return
@@ -222,7 +241,9 @@ def remember(memo, s, width, words, base, value):
 
 @array_kernel()
 def _grow(memo, s, stride):
-    """Give the sentence a table of twice the size, or its first one; return False if there is no space for it."""
+    """Give the sentence a table of twice the size, or its first one;
+    return False if there is no space for it.
+    """
     arena, begins, capacities, counts, end = memo
     capacity = max(_FIRST_CAPACITY, 2 * capacities[s])
     if end[0] + capacity * stride > len(arena):

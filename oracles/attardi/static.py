@@ -1,22 +1,26 @@
-"""The static oracle of Attardi's system: the transition of a gold computation, for the first pass of training.
+"""The static oracle of Attardi's system: the transition of a gold computation,
+for the first pass of training.
 
-The canonical computation attaches as soon as possible, the nearest nodes first, and shifts otherwise. A node that has all its
-gold children goes to its gold head as soon as it can (la_1, ra_1, la_2, ra_2, ... in this order); if there is no such node, the
-next token is pushed. This parses every tree that the system can parse.
+The canonical computation attaches as soon as possible, the nearest nodes first, and shifts
+otherwise. A node that has all its gold children goes to its gold head as soon as it can (la_1,
+ra_1, la_2, ra_2, ... in this order); if there is no such node, the next token is pushed. This
+parses every tree that the system can parse.
 
-A tree that the system cannot parse is not refused, because the first pass needs a computation of every sentence. bind()
-replaces it by a tree that the system can parse, with as many gold edges as possible. attardi_search makes this tree from the
-start; among its best transitions, the first in the same order is taken (attachments, the nearest first, then shift). This
-computation is the canonical computation of the new tree, because each attachment is optimal as soon as it can be made.
+A tree that the system cannot parse is not refused, because the first pass needs a computation of
+every sentence. bind() replaces it by a tree that the system can parse, with as many gold edges as
+possible. attardi_search makes this tree from the start; among its best transitions, the first in
+the same order is taken (attachments, the nearest first, then shift). This computation is the
+canonical computation of the new tree, because each attachment is optimal as soon as it can be made.
 
-Off the path of the canonical computation this oracle has NO claim to be optimal. It follows the same rules, and its transition
-is always applicable: if the rules say shift and the buffer is empty, it is ra_1, which leads to the final configuration. Use it
-for gold computations, and attardi_search elsewhere.
+Off the path of the canonical computation this oracle has NO claim to be optimal. It follows the
+same rules, and its transition is always applicable: if the rules say shift and the buffer is empty,
+it is ra_1, which leads to the final configuration. Use it for gold computations, and attardi_search
+elsewhere.
 
 Its scores are 1 for its transition and 0 for other applicable ones, not numbers of edges.
 
-Complexity: O(k + D) per configuration, k = size of the stack; O(n) per sentence to bind, and a search if the system cannot
-parse its tree.
+Complexity: O(k + D) per configuration, k = size of the stack; O(n) per sentence to bind, and a
+search if the system cannot parse its tree.
 """
 
 from __future__ import annotations
@@ -55,10 +59,12 @@ class _BoundAttardiStatic(BoundOracle):
 
 
 def nearest_parseable(trees: Trees, degree: int) -> Trees:
-    """Return the trees; replace those that the system cannot parse by parseable trees with as many of their edges as possible.
+    """Return the trees; replace those that the system cannot parse by parseable trees with as many
+    of their edges as possible.
 
     Raises:
-        OptimalStepError: attardi_search needs more than ``max_states`` for such a tree; the message names the sentence.
+        OptimalStepError: attardi_search needs more than ``max_states`` for such a tree;
+            the message names the sentence.
     """
     beyond = np.flatnonzero(~parseable(trees, degree))
     if not len(beyond):
@@ -66,13 +72,19 @@ def nearest_parseable(trees: Trees, degree: int) -> Trees:
     bound = AttardiSearch(degree=degree).bind(trees)
     heads = trees.heads.copy()
     for s in beyond:
-        heads[trees.offsets[s] : trees.offsets[s + 1]] = _made_by(bound, int(s), int(trees.lengths[s]), degree)
+        heads[trees.offsets[s] : trees.offsets[s + 1]] = _made_by(
+            bound, int(s), int(trees.lengths[s]), degree
+        )
     return Trees(heads, trees.offsets)
 
 
 def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
-    """Return int32[n + 1], the heads made by the best computation of sentence s, attachments first, the nearest first."""
-    order = np.array([*(transition for d in range(1, degree + 1) for transition in (2 * d, 2 * d - 1)), 0])
+    """Return int32[n + 1], the heads made by the best computation of sentence s,
+    attachments first, the nearest first.
+    """
+    order = np.array(
+        [*(transition for d in range(1, degree + 1) for transition in (2 * d, 2 * d - 1)), 0]
+    )
     heads = np.full(n + 1, ROOT_HEAD, np.int32)
     stack, front = [0], 1
     while front <= n or len(stack) > 1:
@@ -112,11 +124,15 @@ def _score_batch(heads, offsets, last_child, degree, sentences, stacks, stack_si
         for d in range(min(degree, k), 0, -1):  # the nearest comes last, and wins
             below = stack[k - d]
             scores[row, 2 * d - 1] = 0
-            if heads[start + top] == below and _is_complete(heads, start, last_child, stack, k, front, top):
+            if heads[start + top] == below and _is_complete(
+                heads, start, last_child, stack, k, front, top
+            ):
                 chosen = 2 * d - 1
             if d < k:
                 scores[row, 2 * d] = 0
-                if heads[start + below] == top and _is_complete(heads, start, last_child, stack, k, front, below):
+                if heads[start + below] == top and _is_complete(
+                    heads, start, last_child, stack, k, front, below
+                ):
                     chosen = 2 * d
         if front <= n:
             scores[row, 0] = 0

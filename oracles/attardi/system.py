@@ -1,17 +1,20 @@
-"""Attardi's transition system: arc-standard with arcs between the top and deeper elements; and the base class of its oracles.
+"""Attardi's transition system: arc-standard with arcs between the top and deeper elements; and the
+base class of its oracles.
 
-A configuration is a stack a_0..a_k and a buffer b..n, as in oracles.interface; depth d means d elements below the top. The
-transitions of degree D, in order:
+A configuration is a stack a_0..a_k and a buffer b..n, as in oracles.interface; depth d means d
+elements below the top. The transitions of degree D, in order:
 
 * sh (shift): pushes b. Applicable if the buffer is not empty.
-* for d = 1..D: ra_d: the top becomes a child of the element at depth d and is popped. Applicable if there is one.
-  la_d: the element at depth d becomes a child of the top and is removed. Applicable if there is one and it is not 0.
+* for d = 1..D: ra_d: the top becomes a child of the element at depth d and is popped. Applicable if
+  there is one. la_d: the element at depth d becomes a child of the top and is removed. Applicable
+  if there is one and it is not 0.
 
-D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is UDPipe's link2, and the system of Gómez-Rodríguez,
-Sartorio and Satta 2014, Section 2, which omits the deeper transitions of Attardi 2006.
+D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is UDPipe's link2, and the
+system of Gómez-Rodríguez, Sartorio and Satta 2014, Section 2, which omits the deeper transitions of
+Attardi 2006.
 
-Attaching as soon as possible parses every tree that the system can parse: a complete node that can go to its head never gains
-by waiting.
+Attaching as soon as possible parses every tree that the system can parse: a complete node that can
+go to its head never gains by waiting.
 """
 
 from __future__ import annotations
@@ -48,14 +51,21 @@ class AttardiOracle(Oracle):
     def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
         super().__init__(strategy)
         if degree not in range(1, MAX_DEGREE + 1):
-            raise OptimalStepError(f"oracle {self.name} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
+            raise OptimalStepError(
+                f"oracle {self.name} supports degrees 1 to {MAX_DEGREE}, not {degree!r}"
+            )
         self.degree = degree
         depths = ["", *map(str, range(2, degree + 1))]
-        self.transition_names = ("sh", *(transition + depth for depth in depths for transition in ("ra", "la")))
+        self.transition_names = (
+            "sh",
+            *(transition + depth for depth in depths for transition in ("ra", "la")),
+        )
 
 
 class UnparseableGoldError(OptimalStepError):
-    """Attardi's system cannot parse a gold tree, and the oracle is exact only for trees that it can parse."""
+    """Attardi's system cannot parse a gold tree,
+    and the oracle is exact only for trees that it can parse.
+    """
 
 
 def parseable(trees: Trees, degree: int) -> np.ndarray:
@@ -81,5 +91,6 @@ def _parseable(all_heads, offsets, all_last, all_siblings, degree):
         for front in range(2, n + 2):
             flip(words, 0, front)
             left = normalise(heads, last_child, sibling, degree, words, 0, front, window)
-        able[s] = left == 1  # no edge was lost, so a node that is left waits for a node that it cannot reach
+        # no edge was lost, so a node that is left waits for a node that it cannot reach
+        able[s] = left == 1
     return able

@@ -1,23 +1,27 @@
-"""The tabular oracle of Attardi's system of degree 2: Gómez-Rodríguez, Sartorio and Satta 2014, Algorithm 1, corrected.
+"""The tabular oracle of Attardi's system of degree 2: Gómez-Rodríguez,
+Sartorio and Satta 2014, Algorithm 1, corrected.
 
-This is the slow reference implementation, in plain Python, for gold trees that the system can parse. A fragment [h1, h2 h3] of
-the table covers part of the nodes g = stack + reduced buffer; its computations begin with h1 on top of the stack and end with
-h2 h3 on top of the stack elements below h1. T[i,j] holds the fragments over g(i)..g(j-1), each with the fewest nodes that get
-another head than their gold head. Fragments [h1, h2 h3] over i..k and [h3, h4 h5] over k..j, together with one of the four
-reductions of the uppermost three elements h2, h4, h5, make a fragment over i..j.
+This is the slow reference implementation, in plain Python, for gold trees that the system can
+parse. A fragment [h1, h2 h3] of the table covers part of the nodes g = stack + reduced buffer; its
+computations begin with h1 on top of the stack and end with h2 h3 on top of the stack elements below
+h1. T[i,j] holds the fragments over g(i)..g(j-1), each with the fewest nodes that get another head
+than their gold head. Fragments [h1, h2 h3] over i..k and [h3, h4 h5] over k..j, together with one
+of the four reductions of the uppermost three elements h2, h4, h5, make a fragment over i..j.
 
-The buffer is reduced first: from the gold subtree of a buffer node only the node itself is kept if nothing in the subtree
-depends on the stack. The loss of a configuration is the number of its nodes that cannot get their gold head: T[0,N] at the end,
-plus the nodes that the reduction dropped although their gold head is gone.
+The buffer is reduced first: from the gold subtree of a buffer node only the node itself is kept if
+nothing in the subtree depends on the stack. The loss of a configuration is the number of its nodes
+that cannot get their gold head: T[0,N] at the end, plus the nodes that the reduction dropped
+although their gold head is gone.
 
 Corrections of the paper, whose algorithm is wrong in 19 of 2,301 configurations of small sentences:
 
-* E9. A buffer node may come on top of any node that precedes it, not only its neighbour, and fragments are split after the
-  first node or anywhere in the buffer.
+* E9. A buffer node may come on top of any node that precedes it, not only its neighbour, and
+  fragments are split after the first node or anywhere in the buffer.
 * E10. Dropped nodes whose gold head is already removed are lost, and must be counted.
 * E11. Nodes whose gold head is on the stack are not dropped.
 
-Complexity: O(|s|^3 |g|^2 |r| + |g|^4 |r|^4), s = the stack and r = the reduced buffer; O(n^8) at worst.
+Complexity: O(|s|^3 |g|^2 |r| + |g|^4 |r|^4), s = the stack and r = the reduced buffer;
+O(n^8) at worst.
 """
 
 from __future__ import annotations
@@ -49,15 +53,19 @@ class AttardiTabular(AttardiOracle):
     def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
         super().__init__(strategy, degree)
         if degree != 2:
-            raise OptimalStepError(f"oracle {self.name} supports only degree 2, not {degree}; attardi_search supports all")
+            raise OptimalStepError(
+                f"oracle {self.name} supports only degree 2, not {degree}; "
+                "attardi_search supports all"
+            )
 
     def _bind(self, trees: Trees) -> BoundOracle:
         able = parseable(trees, self.degree)
         if not able.all():
             sentence = int(np.flatnonzero(~able)[0])
             raise UnparseableGoldError(
-                f"oracle {self.name} needs gold trees that Attardi's system of degree {self.degree} can parse, and the tree of "
-                f"sentence {sentence} (counted from 0) is not one; leave it out, or use attardi_search, exact for any gold tree"
+                f"oracle {self.name} needs gold trees that Attardi's system of degree "
+                f"{self.degree} can parse, and the tree of sentence {sentence} (counted from 0) "
+                "is not one; leave it out, or use attardi_search, exact for any gold tree"
             )
         return _BoundAttardiTabular(trees)
 
@@ -72,19 +80,27 @@ class _BoundAttardiTabular(BoundOracle):
                 scores[row, 0] = _value(heads, [*nodes, int(front)], int(front) + 1)
             for depth in (1, 2):
                 if size > depth:
-                    scores[row, 2 * depth - 1] = _value_of_arc(heads, nodes, int(front), nodes[-1 - depth], nodes[-1])
+                    scores[row, 2 * depth - 1] = _value_of_arc(
+                        heads, nodes, int(front), nodes[-1 - depth], nodes[-1]
+                    )
                 if size > depth + 1:
-                    scores[row, 2 * depth] = _value_of_arc(heads, nodes, int(front), nodes[-1], nodes[-1 - depth])
+                    scores[row, 2 * depth] = _value_of_arc(
+                        heads, nodes, int(front), nodes[-1], nodes[-1 - depth]
+                    )
         return scores
 
 
 def _value_of_arc(heads: list[int], stack: list[int], front: int, head: int, child: int) -> int:
-    """Return the most gold edges that can be made if ``child`` goes to ``head`` now, including this edge."""
+    """Return the most gold edges that can be made if ``child`` goes to ``head`` now,
+    including this edge.
+    """
     return (heads[child] == head) + _value(heads, [node for node in stack if node != child], front)
 
 
 def _value(heads: list[int], stack: list[int], front: int) -> int:
-    """Return the most gold edges that can still be made: the number of nodes that still need a head, minus the loss."""
+    """Return the most gold edges that can still be made:
+    the number of nodes that still need a head, minus the loss.
+    """
     return len(stack) - 1 + len(heads) - front - _loss(heads, stack, front)
 
 
@@ -93,7 +109,9 @@ def _loss(heads: list[int], stack: list[int], front: int) -> int:
     kept = _reduced_buffer(heads, stack, front)
     present = {*stack, *range(front, len(heads))}
     dropped = set(range(front, len(heads))) - set(kept)
-    return _loss_of_fragments(heads, stack, kept) + sum(heads[node] not in present for node in dropped)
+    return _loss_of_fragments(heads, stack, kept) + sum(
+        heads[node] not in present for node in dropped
+    )
 
 
 def _reduced_buffer(heads: list[int], stack: list[int], front: int) -> list[int]:

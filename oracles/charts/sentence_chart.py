@@ -1,16 +1,18 @@
 """The chart of a whole sentence, computed once, and the value of a configuration from it.
 
-The constituents of Nederhof 2019, Table 2, inside the buffer do not depend on the stack. They are the chart of the sentence
-under the grammar of Table 3 (for projectivization), computed here once per sentence in O(n^3). Constituents that contain the
-stack top depend on the configuration. They are computed from the chart in O(k m^2) for k stack elements and m buffer nodes,
-instead of O((k + m)^3) from nothing.
+The constituents of Nederhof 2019, Table 2, inside the buffer do not depend on the stack. They are
+the chart of the sentence under the grammar of Table 3 (for projectivization), computed here once
+per sentence in O(n^3). Constituents that contain the stack top depend on the configuration. They
+are computed from the chart in O(k m^2) for k stack elements and m buffer nodes, instead of O((k +
+m)^3) from nothing.
 
-Half constituents: ``half[h, e]`` = most gold edges in the part of a subtree headed by h that reaches from h to e, to the right
-(h <= e) or to the left (e <= h). ``arc[h, d]`` = the same for the span from h to its child d, with the edge, and without
-children of d on its far side (the complete and incomplete items of Eisner 1996).
+Half constituents: ``half[h, e]`` = most gold edges in the part of a subtree headed by h that
+reaches from h to e, to the right (h <= e) or to the left (e <= h). ``arc[h, d]`` = the same for the
+span from h to its child d, with the edge, and without children of d on its far side (the complete
+and incomplete items of Eisner 1996).
 
-A sentence's chart is stored as three packed triangles with entries 0..y in row y: ``half[y, .]``, its transpose ``half[., y]``,
-and ``arc[y, .]``. So all inner loops run over contiguous int16.
+A sentence's chart is stored as three packed triangles with entries 0..y in row y: ``half[y, .]``,
+its transpose ``half[., y]``, and ``arc[y, .]``. So all inner loops run over contiguous int16.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ NEGATIVE_INFINITY = NOT_APPLICABLE
 
 @kernel()
 def best_sum(a, b):
-    """Return max(a + b) over two vectors, at least negative_infinity; the casts let LLVM vectorize in 16 bits."""
+    """Return max(a + b) over two vectors, at least negative_infinity;
+    the casts let LLVM vectorize in 16 bits.
+    """
     best = negative_infinity(a)
     for x in range(len(a)):
         best = max(best, a.dtype.type(a[x] + b[x]))
@@ -36,7 +40,9 @@ def best_sum(a, b):
 
 @kernel()
 def triangle(row):
-    """Return where a row begins in a packed triangle; for ``row = n + 1``, the size of a triangle of n + 1 rows."""
+    """Return where a row begins in a packed triangle; for ``row = n + 1``,
+    the size of a triangle of n + 1 rows.
+    """
     return row * (row + 1) // 2
 
 
@@ -73,18 +79,23 @@ def fill_sentence_chart(heads, packed, half, half_t, arc):
 
 @array_kernel()
 def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right, rights, work):
-    """Return the most gold edges that can still be made from the configuration (stack[0..k], front..n); O(k m^2).
+    """Return the most gold edges that can still be made from the configuration (stack[0..k],
+    front..n); O(k m^2).
 
-    From the top down, for each stack element s_i and each column y (the buffer is consumed up to y; y = front - 1: nothing):
+    From the top down, for each stack element s_i and each column y (the buffer is consumed up to y;
+    y = front - 1: nothing):
 
-    * rights[i, y]: constituents headed by s_i that contain s_i..s_k and the buffer up to y, without left children of s_i;
-    * whole[y]: constituents that contain s_i..s_k and the buffer up to y, headed by any stack element;
+    * rights[i, y]: constituents headed by s_i that contain s_i..s_k and the buffer up to y,
+      without left children of s_i;
+    * whole[y]: constituents that contain s_i..s_k and the buffer up to y,
+      headed by any stack element;
     * lefts[y]: left halves of the buffer node y that contain s_i..s_k.
 
-    A stack element below the top takes its first right child from the constituent that contains the top, and only then left
-    children (Nederhof 2019, Table 4); a left child from the stack is childless. Only gold edges have a weight: they are
-    visited one by one, and all others together, through ``whole``. There it does not matter whether s_j may take left
-    children: if none of them is gold, s_i..s_j can also be a chain of right children, with the same weight.
+    A stack element below the top takes its first right child from the constituent that contains the
+    top, and only then left children (Nederhof 2019, Table 4); a left child from the stack is
+    childless. Only gold edges have a weight: they are visited one by one, and all others together,
+    through ``whole``. There it does not matter whether s_j may take left children: if none of them
+    is gold, s_i..s_j can also be a chain of right children, with the same weight.
 
     Args:
         heads: int32[n + 1], heads[0] = -1.
@@ -102,7 +113,8 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
     whole = work[0]
     lefts = work[1]
     arcs = work[2]  # from s_i to the buffer node y
-    bought = work[3]  # for each s_j: the number of gold edges to s_{i+1}..s_{j-1}, all made its left children
+    # for each s_j: the number of gold edges to s_{i+1}..s_{j-1}, all made its left children
+    bought = work[3]
     to_head = work[4]  # for each s_j: the best left half of its gold head that ends in s_j
     whole[:width] = NEGATIVE_INFINITY
     lefts[:width] = NEGATIVE_INFINITY
@@ -113,7 +125,8 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
         right = rights[i]
         bought[i] = 0
 
-        # Right halves of s_i. The first right child may come from the stack: any element, or a gold child.
+        # Right halves of s_i. The first right child may come from the stack: any element,
+        # or a gold child.
         for c in range(width):
             right[c] = whole[c]
         if i == k:
@@ -132,7 +145,8 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
         if i == 0:
             break
 
-        # Constituents of s_i..s_k: headed by an s_j that takes s_i as its last left child, or by s_i.
+        # Constituents of s_i..s_k: headed by an s_j that takes s_i as its last left child,
+        # or by s_i.
         for j in range(i + 1, k + 1):
             if head == stack[j]:
                 bought[j] += 1
@@ -140,8 +154,9 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
                     add_max(whole, rights[j], bought[j], width)
         add_max(whole, right, np.int16(0), width)
 
-        # Left halves of buffer nodes down to s_i: with s_i as a childless left child; with a constituent of s_i..s_k; and with
-        # a buffer node between them that has such a left half itself.
+        # Left halves of buffer nodes down to s_i: with s_i as a childless left child; with a
+        # constituent of s_i..s_k; and with a buffer node between them that has such a left half
+        # itself.
         to_head[i] = 0
         if head >= front:
             c = head - base
@@ -163,17 +178,21 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
 
 @array_kernel()
 def add_max(best, row, bonus, width):
-    """Set best = max(best, row + bonus), elementwise; never below NEGATIVE_INFINITY if best is not."""
+    """Set best = max(best, row + bonus), elementwise;
+    never below NEGATIVE_INFINITY if best is not.
+    """
     for c in range(width):
         best[c] = max(best[c], np.int16(row[c] + bonus))
 
 
 @array_kernel()
 def pack_sentence_charts(all_heads, offsets, wanted, max_bytes):
-    """Compute the charts of the wanted sentences, one after the other, skipping those that no longer fit into ``max_bytes``.
+    """Compute the charts of the wanted sentences, one after the other, skipping those that no
+    longer fit into ``max_bytes``.
 
     Returns:
-        The charts, int16[total], and where each sentence's begins, int64[sentences + 1]; a skipped sentence has an empty chart.
+        The charts, int16[total], and where each sentence's begins, int64[sentences + 1]; a skipped
+        sentence has an empty chart.
     """
     sentences = len(offsets) - 1
     chart_offsets = np.zeros(sentences + 1, np.int64)

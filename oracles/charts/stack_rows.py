@@ -1,35 +1,43 @@
-"""Exact optimal transitions of arc-hybrid and arc-eager for any gold tree, in amortised O(n^2) per transition: stack rows.
+"""Exact optimal transitions of arc-hybrid and arc-eager for any gold tree,
+in amortised O(n^2) per transition: stack rows.
 
-We know of no such algorithm in the literature. Popped tokens leave no trace in a configuration of these systems. So its value,
-the most gold edges that can still be made, depends only on its stack s_0..s_d and its buffer y+1..n: V_d[y]. After c is pushed
-on s_d and before it is popped, the front moves from c + 1 to z + 1, and the tokens c+1..z become a right half of c and a left
-half of z + 1. Both depend only on the sentence, and its chart joins them (w(h,d) = 1 if h is the gold head of d, else 0):
+We know of no such algorithm in the literature. Popped tokens leave no trace in a configuration of
+these systems. So its value, the most gold edges that can still be made, depends only on its stack
+s_0..s_d and its buffer y+1..n: V_d[y]. After c is pushed on s_d and before it is popped, the front
+moves from c + 1 to z + 1, and the tokens c+1..z become a right half of c and a left half of z + 1.
+Both depend only on the sentence, and its chart joins them (w(h,d) = 1 if h is the gold head of d,
+else 0):
 
     R[i,j]   most gold edges in a part of a tree headed by i that covers i..j
     IL[i,j]  the same, headed by j, with the edge from j to i, and i without left children
 
-    G[c,z]   most gold edges within c..z+1, those below c and those below z+1: IL[c,z+1] - w(z+1,c); R[c,n] if z = n
+    G[c,z]   most gold edges within c..z+1, those below c and those below z+1:
+             IL[c,z+1] - w(z+1,c); R[c,n] if z = n
     P[c,z]   the same with the edge from z + 1 to c: IL[c,z+1]; none if z = n
 
-From V_d[y], either s_d is popped next (D), or c = y + 1 is pushed next, and popped when the front is z + 1 (T):
+From V_d[y], either s_d is popped next (D), or c = y + 1 is pushed next,
+and popped when the front is z + 1 (T):
 
     V_d[y] = max( D_d[y], max over z > y: T_d[y+1,z] + V_d[z] )
     D_0[n] = 0, D_0[y] = minus infinity for y < n
     T_d[c,z] = G[c,z] + max( w(s_d,c), w(z+1,c) )
 
-and D_d[y] - V_{d-1}[y] by system, and by whether s_d is linked (already has a head, which occurs in arc-eager):
+and D_d[y] - V_{d-1}[y] by system, and by whether s_d is linked (already has a head,
+which occurs in arc-eager):
 
                             not linked                         linked
     arc_hybrid              max(w(s_{d-1},s_d), w(y+1,s_d))    -
     arc_eager               w(y+1,s_d); y = n: w(s_{d-1},s_d)  0
     nonmonotonic arc_eager  as arc_hybrid                      max(0, w(y+1,s_d) - w(s_{d-1},s_d))
 
-where terms with y + 1 count only if y < n. With ``single_root`` (one child of the artificial root): T_0[c,z] = P[c,z] for z <
-n, and D_1[y] for y < n keeps only the term that makes s_1 a child of y + 1.
+where terms with y + 1 count only if y < n. With ``single_root`` (one child of the artificial root):
+T_0[c,z] = P[c,z] for z < n, and D_1[y] for y < n keeps only the term that makes s_1 a child of
+y + 1.
 
-V_d is a row. A transition changes only the top of the stack, so rows are kept by prefix. A shift needs one new row, O(m^2) for
-m tokens in the buffer; a pop needs none. Since w(z+1,c) = 0 if s_d is the gold head of c, T is IL (R at the end), plus 1 if s_d
-is c's head. So each column of a row is one maximum of sums over contiguous 16-bit integers. The scores, with y = b - 1:
+V_d is a row. A transition changes only the top of the stack, so rows are kept by prefix. A shift
+needs one new row, O(m^2) for m tokens in the buffer; a pop needs none. Since w(z+1,c) = 0 if s_d is
+the gold head of c, T is IL (R at the end), plus 1 if s_d is c's head. So each column of a row is
+one maximum of sums over contiguous 16-bit integers. The scores, with y = b - 1:
 
     M = max over z >= b: T_k[b,z] + V_k[z]
     arc_hybrid    shift M; left w(b,s_k) + V_{k-1}[y]; right w(s_{k-1},s_k) + V_{k-1}[y]
@@ -40,8 +48,8 @@ is c's head. So each column of a row is one maximum of sums over contiguous 16-b
     nonmonotonic  shift and right M; left as before, less w(s_{k-1},s_k) if s_k is linked;
                   reduce V_{k-1}[y]; attach w(s_{k-1},s_k) + V_{k-1}[y]
 
-Memory: about 3 n^2 bytes per sentence, with rows in blocks of 8, in an arena; see vector_chart.py. A row stands at columns
-j = y + 1 (1 to n + 1), beside those of IL.
+Memory: about 3 n^2 bytes per sentence, with rows in blocks of 8, in an arena; see vector_chart.py.
+A row stands at columns j = y + 1 (1 to n + 1), beside those of IL.
 """
 
 from __future__ import annotations
@@ -50,7 +58,15 @@ from threading import Lock
 
 import numpy as np
 
-from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
+from oracles.charts.vector_chart import (
+    Arena,
+    block_start,
+    fill_chart,
+    place,
+    row_start,
+    row_width,
+    triangle_size,
+)
 from oracles.edge_weights import negative_infinity
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
 from oracles.kernel_cache import kernel
@@ -61,7 +77,8 @@ MAX_BYTES = 2**30
 ARC_HYBRID, ARC_EAGER, NONMONOTONIC = range(3)  # systems
 _N_TRANSITIONS = (3, 5, 5)
 
-# Arc-hybrid has only the first three. Its right does what arc-eager's attach does, but has the column of right.
+# Arc-hybrid has only the first three. Its right does what arc-eager's attach does,
+# but has the column of right.
 SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
 
 
@@ -74,18 +91,26 @@ class BoundStackRows(BoundOracle):
         max_bytes: the most memory for the rows and charts of all sentences.
     """
 
-    def __init__(self, trees: Trees, system: int, single_root: bool, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, trees: Trees, system: int, single_root: bool, max_bytes: int = MAX_BYTES
+    ) -> None:
         super().__init__(trees)
         self.system = system
         self.single_root = single_root
         sizes = np.array([entries_of_sentence(n) for n in trees.lengths.tolist()], np.int64)
-        self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
-        self.keys = np.empty(len(trees.heads), np.int32)  # the stack element of each kept row, and whether it is linked
+        self.arena = Arena.reserve(
+            trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out"
+        )
+        # the stack element of each kept row, and whether it is linked
+        self.keys = np.empty(len(trees.heads), np.int32)
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
         longest = int(trees.lengths.max(initial=0))
         triangle = triangle_size(longest)
         # Working space of fill_chart.
-        self.spare = tuple(np.empty(size, np.int16) for size in (triangle, triangle, 2 * (longest + 1) * (longest + 2)))
+        self.spare = tuple(
+            np.empty(size, np.int16)
+            for size in (triangle, triangle, 2 * (longest + 1) * (longest + 2))
+        )
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:
@@ -94,7 +119,14 @@ class BoundStackRows(BoundOracle):
         with self.lock:
             memory = *self.arena, self.keys, self.columns, *self.spare
             _score_batch(
-                self.trees.heads, self.trees.offsets, memory, self.system, self.single_root, made_heads, *query.arrays, scores
+                self.trees.heads,
+                self.trees.offsets,
+                memory,
+                self.system,
+                self.single_root,
+                made_heads,
+                *query.arrays,
+                scores,
             )
         return scores
 
@@ -107,16 +139,21 @@ def _row_of_stack(n):
 
 @kernel()
 def entries_of_sentence(n):
-    """Return the number of entries of a sentence of n tokens in the arena: IL, R[c, n], and a row for each depth."""
+    """Return the number of entries of a sentence of n tokens in the arena: IL, R[c, n],
+    and a row for each depth.
+    """
     return triangle_size(n) + (n + 2) * row_width(n + 1)
 
 
 @kernel()
-def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, linked, first, under, row):
+def _fill_row(
+    heads, left_arc, to_end, system, single_root, depth, below, node, linked, first, under, row
+):
     """Compute V_d from the last column down to the first; O(n^2).
 
-    Unsigned indices and 16-bit sums let LLVM vectorize the inner loop. A vector load soon after a write to its memory is slow,
-    so the last column stays in a variable until the vector has been read.
+    Unsigned indices and 16-bit sums let LLVM vectorize the inner loop. A vector load soon after a
+    write to its memory is slow, so the last column stays in a variable until the vector has been
+    read.
 
     Args:
         heads: int32[n + 1], the gold heads.
@@ -171,7 +208,8 @@ def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, 
 
 @kernel()
 def _best_pushes(heads, left_arc, to_end, front, row):
-    """Return the best values after b is pushed, if it is popped by the buffer, by the stack, or stays to the end.
+    """Return the best values after b is pushed, if it is popped by the buffer, by the stack,
+    or stays to the end.
 
     Returns:
         max over z < n of P[b,z] + V_k[z]; max over z < n of G[b,z] + V_k[z]; G[b,n] + V_k[n].
@@ -207,7 +245,9 @@ def _score_batch(
     buffer_fronts,
     scores,
 ):
-    """Score a batch of configurations; see BoundOracle.score_batch. ``made_heads`` is not read for arc-hybrid."""
+    """Score a batch of configurations; see BoundOracle.score_batch.
+    ``made_heads`` is not read for arc-hybrid.
+    """
     arena, places, queue, ring, depths, all_keys, all_columns, right, left, spare = memory
     for r in range(len(sentences)):
         s = sentences[r]
@@ -240,14 +280,28 @@ def _score_batch(
             valid = valid and d < depths[s] and keys[d] == 2 * node + linked and columns[d] <= first
             if not valid and first <= n + 1:
                 below = stacks[r, max(d - 1, 0)]
-                _fill_row(heads, left_arc, to_end, system, single_root, d, below, node, linked, first, under, row)
+                _fill_row(
+                    heads,
+                    left_arc,
+                    to_end,
+                    system,
+                    single_root,
+                    d,
+                    below,
+                    node,
+                    linked,
+                    first,
+                    under,
+                    row,
+                )
                 keys[d] = 2 * node + linked
                 columns[d] = first
                 depths[s] = d + 1
 
         top = stacks[r, k]
         linked = system != ARC_HYBRID and k > 0 and made_heads[r, top] != NO_NODE
-        alone = single_root and k == 1 and front <= n  # the child of the artificial root must not be popped yet
+        # the child of the artificial root must not be popped yet
+        alone = single_root and k == 1 and front <= n
         if front <= n:
             gold = np.int16(heads[front] == top)
             to_buffer, to_stack, kept = _best_pushes(heads, left_arc, to_end, front, row)
@@ -264,7 +318,9 @@ def _score_batch(
             value = under[front]
             gold = np.int16(heads[top] == stacks[r, k - 1])
             if front <= n and (system == NONMONOTONIC or not linked):
-                scores[r, LEFT] = np.int16(value + np.int16(heads[top] == front) - np.int16(linked and gold))
+                scores[r, LEFT] = np.int16(
+                    value + np.int16(heads[top] == front) - np.int16(linked and gold)
+                )
             if system == ARC_HYBRID:
                 if not alone:
                     scores[r, RIGHT] = np.int16(value + gold)

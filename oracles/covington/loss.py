@@ -1,38 +1,45 @@
-"""Optimal transitions for Covington's system, for any gold tree, by counting the edges that are lost.
+"""Optimal transitions for Covington's system, for any gold tree,
+by counting the edges that are lost.
 
-The system (Covington 2001; Gómez-Rodríguez and Fernández-González 2015) compares the first token j of the buffer with the
-tokens before it, from j - 1 down. The stack is 0..i, and i is compared next. Transitions, in order:
+The system (Covington 2001; Gómez-Rodríguez and Fernández-González 2015) compares the first token j
+of the buffer with the tokens before it, from j - 1 down. The stack is 0..i, and i is compared next.
+Transitions, in order:
 
 * shift ("sh"): the stack becomes 0..j. Applicable if the buffer is not empty.
 * no_arc ("na"): i is passed, the stack becomes 0..i-1. Applicable if i >= 1.
-* left ("la"): i becomes a child of j and is passed. Applicable if i >= 1, there is a buffer, i has no head, and i is not an
-  ancestor of j.
-* right ("ra"): j becomes a child of i, and i is passed. Applicable if i >= 1, there is a buffer, j has no head, and j is not an
-  ancestor of i.
+* left ("la"): i becomes a child of j and is passed. Applicable if i >= 1, there is a buffer, i has
+  no head, and i is not an ancestor of j.
+* right ("ra"): j becomes a child of i, and i is passed. Applicable if i >= 1, there is a buffer, j
+  has no head, and j is not an ancestor of i.
 
-In the last phase the buffer is empty, and the top is a token without a head. While the artificial root has no child, root
-("ro") makes the top that child, and no_arc moves on to the next token below without a head, if there is one. Then, until all
-tokens have heads, attach ("at") makes the last token without a head a child of the child of the artificial root.
+In the last phase the buffer is empty, and the top is a token without a head. While the artificial
+root has no child, root ("ro") makes the top that child, and no_arc moves on to the next token below
+without a head, if there is one. Then, until all tokens have heads, attach ("at") makes the last
+token without a head a child of the child of the artificial root.
 
-The value of a configuration is the most gold edges that can still be made. With h = gold head, a token x without a head is
-*open* if h(x) > 0 and the pair x, h(x) is still to come: max(x, h(x)) > j, or max(x, h(x)) = j and min(x, h(x)) <= i. Let f(x)
-be the head that was made for x, else h(x) if x is open or h(x) = 0, else none. A node has at most one edge of f, so cycles of f
-are disjoint. Each cycle has open edges, and exactly one of these must be lost. All other open edges can be made when their
-pairs come. An edge that is not open can be made late, if its head t becomes the child of the artificial root; until then, t
-must have no head:
+The value of a configuration is the most gold edges that can still be made. With h = gold head, a
+token x without a head is *open* if h(x) > 0 and the pair x, h(x) is still to come: max(x, h(x)) >
+j, or max(x, h(x)) = j and min(x, h(x)) <= i. Let f(x) be the head that was made for x, else h(x) if
+x is open or h(x) = 0, else none. A node has at most one edge of f, so cycles of f are disjoint.
+Each cycle has open edges, and exactly one of these must be lost. All other open edges can be made
+when their pairs come. An edge that is not open can be made late, if its head t becomes the child of
+the artificial root; until then, t must have no head:
 
     value = open tokens - cycles of f + max over t without head of:
-            [h(t) = 0] + (tokens without head, not open, whose gold head is t) - [t is open and on no cycle]
+            [h(t) = 0] + (tokens without head, not open, whose gold head is t) -
+            [t is open and on no cycle]
 
-In the last phase nothing is open, and t is one of the tokens that were not passed. Once the artificial root has its child t,
-the value is the number of tokens without head whose gold head is t. A transition's score is its own edge plus the value after
-it. For gold trees with several children of the artificial root, one of them counts.
+In the last phase nothing is open, and t is one of the tokens that were not passed. Once the
+artificial root has its child t, the value is the number of tokens without head whose gold head is
+t. A transition's score is its own edge plus the value after it. For gold trees with several
+children of the artificial root, one of them counts.
 
-Gómez-Rodríguez and Fernández-González (2015) count edges and cycles like this, for computations without a last phase.
+Gómez-Rodríguez and Fernández-González (2015) count edges and cycles like this,
+for computations without a last phase.
 
-Many transitions are optimal only because the last phase can make edges late. So ``ties="commit"`` prefers, among the
-optimal transitions, those that are optimal by "open tokens - cycles of f" alone; among these, a gold arc, then shift, then
-no_arc.
+Many transitions are optimal only because the last phase can make edges late. So ``ties="commit"``
+prefers, among the optimal transitions, those that are optimal by "open tokens - cycles of f" alone;
+among these, a gold arc, then shift, then no_arc.
 
 Complexity: O(n) per configuration.
 """
@@ -46,7 +53,17 @@ import numpy as np
 
 from oracles.covington import TIES
 from oracles.errors import OptimalStepError
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, by_name, front_of, heads_made
+from oracles.interface import (
+    NO_NODE,
+    NOT_APPLICABLE,
+    BoundOracle,
+    Oracle,
+    Query,
+    Strategy,
+    by_name,
+    front_of,
+    heads_made,
+)
 from oracles.kernel_cache import array_kernel, kernel
 from oracles.trees import Trees, integers
 
@@ -61,7 +78,8 @@ class CovingtonLoss(Oracle):
 
     Args:
         strategy: any.
-        single_root: has no effect, since all computations end with one child of the artificial root.
+        single_root: has no effect, since all computations end with one child of the artificial
+            root.
         ties: "commit", see this module's docstring; None: all optimal transitions are equal.
     """
 
@@ -74,27 +92,43 @@ class CovingtonLoss(Oracle):
     complexity: ClassVar[str] = "O(n)"
     source: ClassVar[str] = "this project, from Gómez-Rodríguez and Fernández-González 2015"
 
-    def __init__(self, strategy: Strategy | str | None = None, single_root: bool = False, ties: str | None = None) -> None:
+    def __init__(
+        self,
+        strategy: Strategy | str | None = None,
+        single_root: bool = False,
+        ties: str | None = None,
+    ) -> None:
         super().__init__(strategy)
         if ties not in (None, *TIES):
-            raise OptimalStepError(f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}")
+            raise OptimalStepError(
+                f"oracle {self.name} has no ties {ties!r}; choose one of: {', '.join(TIES)}"
+            )
         self.ties = ties
 
     def _bind(self, trees: Trees) -> BoundOracle:
         return _BoundLoss(trees, True) if self.ties is None else _Committing(trees)
 
     def step_scores(
-        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
+        self,
+        heads: Sequence[int],
+        stack: Sequence[int],
+        buffer: Sequence[int],
+        made: Sequence[int | None] = (),
     ) -> dict[str, int]:
-        """Return the scores; ``made``: the head that each token has been given so far, None where it has none.
+        """Return the scores; ``made``: the head that each token has been given so far,
+        None where it has none.
 
         Raises:
-            OptimalStepError: the heads are not a tree, or the rest is not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree,
+                or the rest is not a configuration of the sentence.
         """
         heads, stack = integers(heads, "heads").tolist(), integers(stack, "stack").tolist()
         front = front_of(len(heads), buffer)
         if stack != list(range(len(stack))) or not 0 < len(stack) <= front:
-            raise OptimalStepError(f"the stack must hold the first nodes 0..i of the sentence, i < {front}, not {stack}")
+            raise OptimalStepError(
+                f"the stack must hold the first nodes 0..i of the sentence, i < {front}, "
+                f"not {stack}"
+            )
         query = Query.single(stack, front, made=heads_made(len(heads), made))
         return by_name(self.transition_names, self._scores_of(heads, query))
 
@@ -113,7 +147,8 @@ class _Committing(BoundOracle):
         early = self._early.score_batch(query)
         starts, lengths = self.trees.offsets[query.sentences], self.trees.lengths[query.sentences]
         tops = query.stacks[np.arange(len(query)), query.stack_sizes - 1]
-        fronts = np.minimum(query.buffer_fronts, lengths)  # with an empty buffer, left and right are not applicable
+        # with an empty buffer, left and right are not applicable
+        fronts = np.minimum(query.buffer_fronts, lengths)
         scores = 8 * exact + 4 * (early == early.max(axis=1, keepdims=True))
         scores[:, (SHIFT, NO_ARC)] += (2, 1)
         scores[:, LEFT] += 3 * (self.trees.heads[starts + tops] == fronts)
@@ -127,7 +162,9 @@ class _BoundLoss(BoundOracle):
         self._waits = waits
 
     def score_batch(self, query: Query) -> np.ndarray:
-        return _score_batch(self.trees.heads, self.trees.offsets, self._waits, query.made, *query.arrays)
+        return _score_batch(
+            self.trees.heads, self.trees.offsets, self._waits, query.made, *query.arrays
+        )
 
 
 @kernel()
@@ -151,7 +188,9 @@ def _score_last_phase(heads, made_heads, top, n, scores):
     scores[ROOT] = (heads[top] == 0) + _late(heads, made_heads, top, n)
     for token in range(1, top):
         if made_heads[token] == NO_NODE:
-            scores[NO_ARC] = max(scores[NO_ARC], (heads[token] == 0) + _late(heads, made_heads, token, n))
+            scores[NO_ARC] = max(
+                scores[NO_ARC], (heads[token] == 0) + _late(heads, made_heads, token, n)
+            )
 
 
 @kernel()
@@ -165,7 +204,8 @@ def _late(heads, made_heads, root, n):
 
 @kernel()
 def _value(heads, made_heads, i, j, n, waits, work):
-    """Return the value of a configuration with the stack 0..i and the buffer j..n, which is empty if j > n; O(n).
+    """Return the value of a configuration with the stack 0..i and the buffer j..n,
+    which is empty if j > n; O(n).
 
     Args:
         heads: int32[n + 1], the gold tree.
@@ -209,7 +249,9 @@ def _value(heads, made_heads, i, j, n, waits, work):
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, waits, all_made_heads, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(
+    all_heads, offsets, waits, all_made_heads, sentences, stacks, stack_sizes, buffer_fronts
+):
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     work = np.empty((4, all_made_heads.shape[1]), np.int32)
     made_heads = np.empty(all_made_heads.shape[1], np.int32)
@@ -229,10 +271,14 @@ def _score_batch(all_heads, offsets, waits, all_made_heads, sentences, stacks, s
         scores[row, NO_ARC] = _value(heads, made_heads, i - 1, j, n, waits, work)
         if made_heads[i] == NO_NODE and not _is_ancestor(made_heads, i, j):
             made_heads[i] = j
-            scores[row, LEFT] = (heads[i] == j) + _value(heads, made_heads, i - 1, j, n, waits, work)
+            scores[row, LEFT] = (heads[i] == j) + _value(
+                heads, made_heads, i - 1, j, n, waits, work
+            )
             made_heads[i] = NO_NODE
         if made_heads[j] == NO_NODE and not _is_ancestor(made_heads, j, i):
             made_heads[j] = i
-            scores[row, RIGHT] = (heads[j] == i) + _value(heads, made_heads, i - 1, j, n, waits, work)
+            scores[row, RIGHT] = (heads[j] == i) + _value(
+                heads, made_heads, i - 1, j, n, waits, work
+            )
             made_heads[j] = NO_NODE
     return scores

@@ -1,13 +1,15 @@
-"""Exact optimal transitions of LR-spine parsing for any gold tree, by a chart: O(m^3) for m nodes of the spines and the buffer.
+"""Exact optimal transitions of LR-spine parsing for any gold tree, by a chart: O(m^3) for m nodes
+of the spines and the buffer.
 
-We know of no such oracle in the literature: the exact oracle of Goldberg, Sartorio and Satta (2014), Section 6, is for
-projective gold trees, and exponential at worst (lr_spine_tabular).
+We know of no such oracle in the literature: the exact oracle of Goldberg, Sartorio and Satta
+(2014), Section 6, is for projective gold trees, and exponential at worst (lr_spine_tabular).
 
-A tree can still be made from a configuration if and only if three things hold: it is projective; it contains the edges made so
-far; and the root of every element below the top has its head to its right, or dominates the root of the top. (Such a root gets
-a head to its left only by a transition ra_k, as the root of the top. By then everything from it to the top is one element.)
-The most gold edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the buffer's tokens, in
-order:
+A tree can still be made from a configuration if and only if three things hold: it is projective; it
+contains the edges made so far; and the root of every element below the top has its head to its
+right, or dominates the root of the top. (Such a root gets a head to its left only by a transition
+ra_k, as the root of the top. By then everything from it to the top is one element.) The most gold
+edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the
+buffer's tokens, in order:
 
     R[i,j], L[i,j]    a part of a tree that covers i..j, headed by i, by j;  R[i,i] = L[i,i] = 0
     J[i,j]          = max over i <= k < j:  R[i,k] + L[k+1,j]
@@ -17,26 +19,30 @@ order:
                       without k that are roots of elements below the top if j is before the
                       root of the top
 
-where w(g,d) is the weight of the edge from g to d. It is minus infinity if d = 0. If d is a node of a spine but not its root,
-it is 0 if g is the parent of d, else minus infinity. Otherwise it is 1 if g is the gold head of d, else 0. The value of a
-configuration is R over all nodes; the score of a transition is 1 if its edge is gold, plus the value of the configuration after
-it.
+where w(g,d) is the weight of the edge from g to d. It is minus infinity if d = 0. If d is a node of
+a spine but not its root, it is 0 if g is the parent of d, else minus infinity. Otherwise it is 1 if
+g is the gold head of d, else 0. The value of a configuration is R over all nodes; the score of a
+transition is 1 if its edge is gold, plus the value of the configuration after it.
 
-Constituents inside the buffer come from the chart of the sentence, which is filled once. For a configuration, only rows that
-begin in the stack are computed. Nodes of spines whose gold children are out of reach are left out (_add_element).
+Constituents inside the buffer come from the chart of the sentence, which is filled once. For a
+configuration, only rows that begin in the stack are computed. Nodes of spines whose gold children
+are out of reach are left out (_add_element).
 
-Complexity: for s nodes of spines that are not left out and m tokens in the buffer, O(s (s + m)^2) per transition, in 16-bit
-vector operations; O(n^3) once per sentence.
+Complexity: for s nodes of spines that are not left out and m tokens in the buffer, O(s (s + m)^2)
+per transition, in 16-bit vector operations; O(n^3) once per sentence.
 
-Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), up to ``max_bytes`` for all sentences together; beyond that,
-the oldest sentences are dropped, and computed again when they return. To fill a chart takes 4 n^2 bytes more; to score a batch,
-up to 16 bytes for each pair of a node of a spine and a token, and 40 for each pair of such nodes.
+Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), up to ``max_bytes`` for all
+sentences together; beyond that, the oldest sentences are dropped, and computed again when they
+return. To fill a chart takes 4 n^2 bytes more; to score a batch, up to 16 bytes for each pair of a
+node of a spine and a token, and 40 for each pair of such nodes.
 
-The compiled part: the nodes of a configuration are the nodes of its spines, in order, at positions 0..size-1, and the tokens of
-the buffer, which keep their numbers. The rows of the chart are computed from the last position to the first. In a row, the
-columns of the stack come first. All columns of the buffer then get the contributions of split points on the stack at once;
-then, token after token, the contribution of a split point at this token to the columns after it. These loops run over blocks of
-columns without a remainder, over rows of the sentence's chart (oracles.charts.vector_chart).
+The compiled part: the nodes of a configuration are the nodes of its spines, in order, at positions
+0..size-1, and the tokens of the buffer, which keep their numbers. The rows of the chart are
+computed from the last position to the first. In a row, the columns of the stack come first. All
+columns of the buffer then get the contributions of split points on the stack at once; then, token
+after token, the contribution of a split point at this token to the columns after it. These loops
+run over blocks of columns without a remainder, over rows of the sentence's chart
+(oracles.charts.vector_chart).
 """
 
 from __future__ import annotations
@@ -47,10 +53,24 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.charts.sentence_chart import NEGATIVE_INFINITY
-from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
+from oracles.charts.vector_chart import (
+    Arena,
+    block_start,
+    fill_chart,
+    place,
+    row_start,
+    row_width,
+    triangle_size,
+)
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.kernel_cache import array_kernel
-from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, count_transitions, spine
+from oracles.lr_spine.configuration import (
+    LEFT_SPINE,
+    RIGHT_SPINE,
+    LRSpineOracle,
+    count_transitions,
+    spine,
+)
 from oracles.trees import GoldChildren, Trees
 
 MAX_BYTES = 2**28
@@ -85,7 +105,9 @@ class _BoundLRSpineChart(BoundOracle):
     def __init__(self, trees: Trees, max_bytes: int) -> None:
         super().__init__(trees)
         sizes = np.array([entries_of_sentence(n) for n in trees.lengths.tolist()], np.int64)
-        self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
+        self.arena = Arena.reserve(
+            trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out"
+        )
         self.last_child = GoldChildren.of(trees).last
         self.lock = Lock()
 
@@ -115,8 +137,11 @@ def _raise_to(target, source, start, begin, end, gain):
 
 
 @array_kernel()
-def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc, stack_space, rows):
-    """Return the most gold edges that can still be made from a configuration, given by the nodes of its spines.
+def _value(
+    heads, size, nodes, parents, below, top, front, right, left, left_arc, stack_space, rows
+):
+    """Return the most gold edges that can still be made from a configuration,
+    given by the nodes of its spines.
 
     Args:
         heads: int32[n + 1], heads[0] = -1.
@@ -124,11 +149,14 @@ def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc
         nodes: int32[>= size], the nodes of the spines in order, 0 first.
         parents: int32[>= size], the position of the parent, _NO_PARENT for roots of elements.
         below: bool[>= size], whether a position is the root of an element below the top.
-        top: the position of the root of the top; ``size`` if this root is the first token of the buffer.
+        top: the position of the root of the top;
+            ``size`` if this root is the first token of the buffer.
         front: b, the first token of the buffer, n + 1 if it is empty.
         right, left, left_arc: R, L and IL of the sentence by rows.
-        stack_space: int16[5, >= size, >= size], working space: L, IL and R by columns, and two rows.
-        rows: int16[4, >= size, width], working space: R, L and IL at the columns of the buffer, and J.
+        stack_space: int16[5, >= size, >= size], working space: L, IL and R by columns,
+            and two rows.
+        rows: int16[4, >= size, width], working space: R, L and IL at the columns of the buffer,
+            and J.
     """
     n = len(heads) - 1
     width = row_width(n)
@@ -218,11 +246,24 @@ def _value(heads, size, nodes, parents, below, top, front, right, left, left_arc
 
 
 @array_kernel()
-def _add_element(nodes, parents, below, size, left_spine, n_left, right_spine, n_right, awaited, last_child, front):
+def _add_element(
+    nodes,
+    parents,
+    below,
+    size,
+    left_spine,
+    n_left,
+    right_spine,
+    n_right,
+    awaited,
+    last_child,
+    front,
+):
     """Append the nodes of an element that matter; return the new size.
 
-    Nodes of spines, except roots, are left out if all their gold children are out of reach: any node that could become their
-    child can as well become a child of the node above them in the spine.
+    Nodes of spines, except roots, are left out if all their gold children are out of reach: any
+    node that could become their child can as well become a child of the node above them in the
+    spine.
 
     Args:
         nodes, parents, below: see _value; written after ``size``.
@@ -264,7 +305,17 @@ def _join_spines(upper, length, lower, n_lower, joined):
 
 
 @array_kernel()
-def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack_sizes, buffer_fronts, all_children):
+def score_batch(
+    all_heads,
+    offsets,
+    last_child,
+    memory,
+    sentences,
+    stacks,
+    stack_sizes,
+    buffer_fronts,
+    all_children,
+):
     """Score a batch of configurations; see BoundOracle.score_batch.
 
     Args:
@@ -277,7 +328,11 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
         int16[batch, width].
     """
     arena, places, queue, ring, depths = memory
-    scores = np.full((len(sentences), count_transitions(stacks, stack_sizes, all_children)), NOT_APPLICABLE, np.int16)
+    scores = np.full(
+        (len(sentences), count_transitions(stacks, stack_sizes, all_children)),
+        NOT_APPLICABLE,
+        np.int16,
+    )
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)
@@ -286,7 +341,13 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
     below = np.empty(longest + 2, np.bool_)
     awaited = np.zeros(longest + 1, np.bool_)
     spines = np.empty((5, longest + 2), np.int32)
-    top_left, top_right, second_left, second_right, joined = spines[0], spines[1], spines[2], spines[3], spines[4]
+    top_left, top_right, second_left, second_right, joined = (
+        spines[0],
+        spines[1],
+        spines[2],
+        spines[3],
+        spines[4],
+    )
     spare = np.empty(0, np.int16)
     stack_space = np.empty((5, 16, 16), np.int16)
     rows = np.full((4, 16, row_width(longest)), NEGATIVE_INFINITY, np.int16)
@@ -311,11 +372,24 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
 
         for e in range(1, k + 1):
             awaited[max(heads[stacks[row, e]], 0)] = True  # whether 0 is awaited does not matter
-        size = 0  # positions of the elements below the second, which are the same after all transitions
+        # positions of the elements below the second, which are the same after all transitions
+        size = 0
         for e in range(k - 1):
             n_left = spine(children, stacks[row, e], LEFT_SPINE, top_left)
             n_right = spine(children, stacks[row, e], RIGHT_SPINE, top_right)
-            size = _add_element(nodes, parents, below, size, top_left, n_left, top_right, n_right, awaited, last, front)
+            size = _add_element(
+                nodes,
+                parents,
+                below,
+                size,
+                top_left,
+                n_left,
+                top_right,
+                n_right,
+                awaited,
+                last,
+                front,
+            )
         n_top_left = spine(children, stacks[row, k], LEFT_SPINE, top_left)
         n_top_right = spine(children, stacks[row, k], RIGHT_SPINE, top_right)
         second = n_second_left = n_second_right = 0
@@ -350,7 +424,17 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
                         front,
                     )
                 after = _add_element(
-                    nodes, parents, below, after, top_left, n_top_left, top_right, n_top_right, awaited, last, front
+                    nodes,
+                    parents,
+                    below,
+                    after,
+                    top_left,
+                    n_top_left,
+                    top_right,
+                    n_top_right,
+                    awaited,
+                    last,
+                    front,
                 )
                 top = after
             elif transition <= n_top_left:
@@ -359,21 +443,54 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
                 edge = heads[second] == top_left[transition - 1]
                 n_joined = _join_spines(top_left, transition, second_left, n_second_left, joined)
                 after = _add_element(
-                    nodes, parents, below, after, joined, n_joined, top_right, n_top_right, awaited, last, front
+                    nodes,
+                    parents,
+                    below,
+                    after,
+                    joined,
+                    n_joined,
+                    top_right,
+                    n_top_right,
+                    awaited,
+                    last,
+                    front,
                 )
             else:
                 length = transition - n_top_left
                 edge = heads[stacks[row, k]] == second_right[length - 1]
                 n_joined = _join_spines(second_right, length, top_right, n_top_right, joined)
                 after = _add_element(
-                    nodes, parents, below, after, second_left, n_second_left, joined, n_joined, awaited, last, front
+                    nodes,
+                    parents,
+                    below,
+                    after,
+                    second_left,
+                    n_second_left,
+                    joined,
+                    n_joined,
+                    awaited,
+                    last,
+                    front,
                 )
             if transition > 0:
                 top = after - 1
                 while parents[top] != _NO_PARENT:
                     top -= 1
                 below[top] = False
-            value = _value(heads, after, nodes, parents, below, top, front, right, left, left_arc, stack_space, rows)
+            value = _value(
+                heads,
+                after,
+                nodes,
+                parents,
+                below,
+                top,
+                front,
+                right,
+                left,
+                left_arc,
+                stack_space,
+                rows,
+            )
             scores[row, transition] = edge + value
         for e in range(1, k + 1):
             awaited[max(heads[stacks[row, e]], 0)] = False

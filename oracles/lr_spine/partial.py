@@ -1,16 +1,17 @@
-"""The nondeterministic oracle of LR-spine parsing for the gold path: Sartorio, Satta and Nivre 2013, Lemma 1.
+"""The nondeterministic oracle of LR-spine parsing for the gold path: Sartorio,
+Satta and Nivre 2013, Lemma 1.
 
 On the gold path of a projective gold tree (where all edges not yet made can still be made),
 
 * la_k or ra_k is correct if and only if its edge is gold;
-* shift is wrong if and only if the root of the top has its gold head on the stack, and no node of the right spine of the top
-  has a gold child in the buffer.
+* shift is wrong if and only if the root of the top has its gold head on the stack, and no node of
+  the right spine of the top has a gold child in the buffer.
 
-So a transition is correct there if it loses no gold edge. In about 30% of the configurations of gold paths two transitions are
-correct: an edge can be made now or later.
+So a transition is correct there if it loses no gold edge. In about 30% of the configurations of
+gold paths two transitions are correct: an edge can be made now or later.
 
-Off the gold path this oracle has NO claim to be optimal: it applies the same rules, and there may be no correct transition. Use
-it for gold computations, and lr_spine_chart elsewhere.
+Off the gold path this oracle has NO claim to be optimal: it applies the same rules, and there may
+be no correct transition. Use it for gold computations, and lr_spine_chart elsewhere.
 
 Its scores are 1 for correct and 0 for other applicable transitions, not numbers of edges.
 
@@ -48,12 +49,18 @@ class _BoundLRSpinePartial(BoundOracle):
 
     def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(trees.heads, trees.offsets, self.last_child, *query.arrays, query.children)
+        return _score_batch(
+            trees.heads, trees.offsets, self.last_child, *query.arrays, query.children
+        )
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, last_child, sentences, stacks, stack_sizes, buffer_fronts, children):
-    scores = np.full((len(sentences), count_transitions(stacks, stack_sizes, children)), NOT_APPLICABLE, np.int16)
+def _score_batch(
+    all_heads, offsets, last_child, sentences, stacks, stack_sizes, buffer_fronts, children
+):
+    scores = np.full(
+        (len(sentences), count_transitions(stacks, stack_sizes, children)), NOT_APPLICABLE, np.int16
+    )
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
         n = offsets[sentences[row] + 1] - start - 1

@@ -1,27 +1,35 @@
-"""Optimal transitions of LR-spine parsing for projective gold trees: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 6.
+"""Optimal transitions of LR-spine parsing for projective gold trees: Goldberg, Sartorio and Satta
+2014 (TACL 2), Section 6.
 
-This is the tabular reference implementation of the exact oracle. A fragment that contains the top is extended, one element at a
-time: on its left by the next stack element, on its right by the next element of the right stack. T[i,j] maps the spines (ls,
-rs) of a fragment of the i uppermost stack elements and j - 1 elements of the right stack to the least number of gold edges lost
-in it; T[1,1] holds the spines of the top, with loss 0. Two neighbours, A on the left and C on the right, can be joined:
+This is the tabular reference implementation of the exact oracle. A fragment that contains the top
+is extended, one element at a time: on its left by the next stack element, on its right by the next
+element of the right stack. T[i,j] maps the spines (ls, rs) of a fragment of the i uppermost stack
+elements and j - 1 elements of the right stack to the least number of gold edges lost in it; T[1,1]
+holds the spines of the top, with loss 0. Two neighbours, A on the left and C on the right, can be
+joined:
 
     la    the root of A becomes a child of ls_C[k];  new spines (ls_C[..k] + ls_A, rs_C)
     ra    the root of C becomes a child of rs_A[k];  new spines (ls_A, rs_A[..k] + rs_C)
 
-where k is the place of the gold head in that spine, without loss, or else the last place of the spine, with loss 1. The right
-stack holds, in order, the tokens of the buffer whose gold head is not in the buffer, or that have a gold child among the roots
-of the stack or in the right stack. All other gold edges inside the buffer can be made in any case.
+where k is the place of the gold head in that spine, without loss, or else the last place of the
+spine, with loss 1. The right stack holds, in order, the tokens of the buffer whose gold head is not
+in the buffer, or that have a gold child among the roots of the stack or in the right stack. All
+other gold edges inside the buffer can be made in any case.
 
-Two reductions keep T small. Left spines keep only nodes with a gold child among the roots of the stack, and right spines only
-nodes with a gold child in the buffer; the root of the fragment stays in any case. Spines are dropped if others have the same
-root, contain all their nodes, and lose no more.
+Two reductions keep T small. Left spines keep only nodes with a gold child among the roots of the
+stack, and right spines only nodes with a gold child in the buffer; the root of the fragment stays
+in any case. Spines are dropped if others have the same root, contain all their nodes, and lose no
+more.
 
-The value of a configuration is the number of its nodes that still need a head, minus the least loss of all elements together,
-headed by 0. The score of a transition is 1 if its edge is gold, plus the value of the configuration after it.
+The value of a configuration is the number of its nodes that still need a head, minus the least loss
+of all elements together, headed by 0. The score of a transition is 1 if its edge is gold, plus the
+value of the configuration after it.
 
-For gold trees that are not projective this would be wrong (lr_spine_chart is exact for them); they are refused.
+For gold trees that are not projective this would be wrong (lr_spine_chart is exact for them);
+they are refused.
 
-Complexity: at worst exponential in the spines, in practice |T[i,j]| grows linearly with i + j (Section 6, Figure 3).
+Complexity: at worst exponential in the spines,
+in practice |T[i,j]| grows linearly with i + j (Section 6, Figure 3).
 """
 
 from __future__ import annotations
@@ -70,7 +78,9 @@ class _BoundLRSpineTabular(BoundOracle):
             stack = [elements_of(children, int(root)) for root in roots[:size]]
             rows.append(list(scores_of_transitions(heads, stack, int(front))))
         width = max(map(len, rows), default=1)
-        return np.array([row + [NOT_APPLICABLE] * (width - len(row)) for row in rows], np.int16).reshape(-1, width)
+        return np.array(
+            [row + [NOT_APPLICABLE] * (width - len(row)) for row in rows], np.int16
+        ).reshape(-1, width)
 
 
 def elements_of(children: np.ndarray, root: int) -> Spines:
@@ -84,8 +94,12 @@ def elements_of(children: np.ndarray, root: int) -> Spines:
     return Spines(*spines)
 
 
-def scores_of_transitions(heads: Sequence[int], stack: Sequence[Spines], front: int) -> Iterator[int]:
-    """Yield the scores of shift, la_1..la_p, ra_1..ra_s; heads[x] is the gold head of x, heads[0] = NO_NODE."""
+def scores_of_transitions(
+    heads: Sequence[int], stack: Sequence[Spines], front: int
+) -> Iterator[int]:
+    """Yield the scores of shift, la_1..la_p, ra_1..ra_s; heads[x] is the gold head of x,
+    heads[0] = NO_NODE.
+    """
     shifted = Spines((front,), (front,))
     yield value(heads, [*stack, shifted], front + 1) if front < len(heads) else NOT_APPLICABLE
     if len(stack) < 2:
@@ -93,7 +107,11 @@ def scores_of_transitions(heads: Sequence[int], stack: Sequence[Spines], front: 
     second, top = stack[-2:]
     for k, head in enumerate(top.left):
         after = [*stack[:-2], _la(second, top, k)]
-        yield (heads[second.root] == head) + value(heads, after, front) if second.root else NOT_APPLICABLE
+        yield (
+            (heads[second.root] == head) + value(heads, after, front)
+            if second.root
+            else NOT_APPLICABLE
+        )
     for k, head in enumerate(second.right):
         after = [*stack[:-2], _ra(second, top, k)]
         yield (heads[top.root] == head) + value(heads, after, front)
@@ -106,14 +124,22 @@ def value(heads: Sequence[int], stack: Sequence[Spines], front: int) -> int:
     return wanting_heads - min(loss for spines, loss in whole.items() if spines.root == 0)
 
 
-def fragments(heads: Sequence[int], stack: Sequence[Spines], front: int) -> dict[tuple[int, int], dict[Spines, int]]:
-    """Return T, by the numbers of stack elements and right stack elements besides the top; the last entry has all of them."""
+def fragments(
+    heads: Sequence[int], stack: Sequence[Spines], front: int
+) -> dict[tuple[int, int], dict[Spines, int]]:
+    """Return T, by the numbers of stack elements and right stack elements besides the top; the last
+    entry has all of them.
+    """
     roots = {element.root for element in stack}
     has_child_on_stack = {heads[root] for root in roots}
     has_child_in_buffer = set(heads[front:])
     right_stack: list[int] = []
     for x in range(front, len(heads)):
-        if heads[x] < front or x in has_child_on_stack or any(heads[child] == x for child in right_stack):
+        if (
+            heads[x] < front
+            or x in has_child_on_stack
+            or any(heads[child] == x for child in right_stack)
+        ):
             right_stack.append(x)
 
     def pruned(spines: Spines) -> Spines:
@@ -128,10 +154,15 @@ def fragments(heads: Sequence[int], stack: Sequence[Spines], front: int) -> dict
             cell: dict[Spines, int] = {pruned(stack[-1]): 0} if i == j == 0 else {}
             pairs = []
             if i:
-                pairs += [(below[i - 1], fragment, loss) for fragment, loss in table[i - 1, j].items()]
+                pairs += [
+                    (below[i - 1], fragment, loss) for fragment, loss in table[i - 1, j].items()
+                ]
             if j:
                 x = right_stack[j - 1]
-                pairs += [(fragment, Spines((x,), (x,)), loss) for fragment, loss in table[i, j - 1].items()]
+                pairs += [
+                    (fragment, Spines((x,), (x,)), loss)
+                    for fragment, loss in table[i, j - 1].items()
+                ]
             for a, c, loss in pairs:
                 for new, lost in _joined(heads, a, c):
                     spines = pruned(new)
@@ -152,9 +183,15 @@ def _joined(heads: Sequence[int], a: Spines, c: Spines) -> Iterator[tuple[Spines
     """Yield both ways to join two neighbours: the new spines, and the number of gold edges lost."""
     if a.root != 0:
         gold = heads[a.root]
-        yield (_la(a, c, c.left.index(gold)), 0) if gold in c.left else (_la(a, c, len(c.left) - 1), 1)
+        yield (
+            (_la(a, c, c.left.index(gold)), 0)
+            if gold in c.left
+            else (_la(a, c, len(c.left) - 1), 1)
+        )
     gold = heads[c.root]
-    yield (_ra(a, c, a.right.index(gold)), 0) if gold in a.right else (_ra(a, c, len(a.right) - 1), 1)
+    yield (
+        (_ra(a, c, a.right.index(gold)), 0) if gold in a.right else (_ra(a, c, len(a.right) - 1), 1)
+    )
 
 
 def _undominated(cell: dict[Spines, int]) -> dict[Spines, int]:

@@ -1,1 +1,3 @@
-"""The oracle of the pointer system (Fernández-González and Gómez-Rodríguez 2019): see oracles.pointer.cycles."""
+"""The oracle of the pointer system (Fernández-González and Gómez-Rodríguez 2019): see
+oracles.pointer.cycles.
+"""

@@ -1,18 +1,21 @@
-"""Optimal transitions for the pointer system (Fernández-González and Gómez-Rodríguez 2019), any gold tree, by counting cycles.
+"""Optimal transitions for the pointer system (Fernández-González and Gómez-Rodríguez 2019), any
+gold tree, by counting cycles.
 
-The tokens get their heads in order, i = 1..n. The head h of token i can be any node except i and its descendants by the heads
-made; with ``single_root``, 0 only while it has no child. So a sentence takes n transitions, and all trees can be made.
+The tokens get their heads in order, i = 1..n. The head h of token i can be any node except i and
+its descendants by the heads made; with ``single_root``, 0 only while it has no child. So a sentence
+takes n transitions, and all trees can be made.
 
-Let f(x) be the head made for x if x < i, none for i, and the gold head h(x) if x > i. Gold heads alone make no cycle, and
-neither do the heads made, but together they may. In each cycle of f, some token x > i must get another head than h(x), and one
-token is enough: cycles are disjoint, and x can become a child of 0. With ``single_root``, x joins the tree of the child of 0,
-or becomes that child. Making i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i. Hence, if all n
-heads are known (else replace n - i by the number of known heads after i)
+Let f(x) be the head made for x if x < i, none for i, and the gold head h(x) if x > i. Gold heads
+alone make no cycle, and neither do the heads made, but together they may. In each cycle of f, some
+token x > i must get another head than h(x), and one token is enough: cycles are disjoint, and x can
+become a child of 0. With ``single_root``, x joins the tree of the child of 0, or becomes that
+child. Making i a child of h closes one more cycle if the path h, f(h), f(f(h)), ... ends in i.
+Hence, if all n heads are known (else replace n - i by the number of known heads after i)
 
     score(h) = (n - i) - cycles of f - lost + [h = h(i)] - [the path from h ends in i]
 
-With ``single_root`` and r gold children of 0 after i, lost is r if 0 has a child. Else it is max(0, r - 1), and min(1, r) more
-in column 0. Without ``single_root``, lost is 0.
+With ``single_root`` and r gold children of 0 after i, lost is r if 0 has a child. Else it is max(0,
+r - 1), and min(1, r) more in column 0. Without ``single_root``, lost is 0.
 
 We know of no such oracle in the literature. Complexity: O(n) for all heads of a token.
 """
@@ -25,11 +28,21 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.errors import OptimalStepError
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy, front_of, heads_made
+from oracles.interface import (
+    NO_NODE,
+    NOT_APPLICABLE,
+    BoundOracle,
+    Oracle,
+    Query,
+    Strategy,
+    front_of,
+    heads_made,
+)
 from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees, integers
 
-# Where the path of a node ends: not yet known; in the present path itself; in 0 or a cycle; in i; in i by heads made alone.
+# Where the path of a node ends: not yet known; in the present path itself; in 0 or a cycle; in i;
+# in i by heads made alone.
 _UNKNOWN, _ON_PATH, _ELSEWHERE, _AT_TOKEN, _BELOW_TOKEN = range(5)
 
 
@@ -58,7 +71,11 @@ class PointerCycles(Oracle):
         return _BoundCycles(trees, self.single_root)
 
     def step_scores(
-        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
+        self,
+        heads: Sequence[int],
+        stack: Sequence[int],
+        buffer: Sequence[int],
+        made: Sequence[int | None] = (),
     ) -> dict[str, int]:
         """Score all heads that the first token of the buffer may get.
 
@@ -72,7 +89,8 @@ class PointerCycles(Oracle):
             {head: score} of the possible heads; empty if the buffer is.
 
         Raises:
-            OptimalStepError: the heads are not a tree, or the rest is not a configuration of the sentence.
+            OptimalStepError: the heads are not a tree,
+                or the rest is not a configuration of the sentence.
         """
         heads = integers(heads, "heads").tolist()
         n = len(heads)
@@ -80,10 +98,13 @@ class PointerCycles(Oracle):
         made_heads = heads_made(n, made[: front - 1])
         if (made_heads[0, 1:front] == NO_NODE).any():
             raise OptimalStepError(
-                f"made must begin with the heads of the tokens before the buffer, 1..{front - 1}, not {list(made)}"
+                f"made must begin with the heads of the tokens before the buffer, 1..{front - 1}, "
+                f"not {list(made)}"
             )
         scores = self._scores_of(heads, Query.single([0], front, made=made_heads))
-        return {str(head): int(score) for head, score in enumerate(scores) if score != NOT_APPLICABLE}
+        return {
+            str(head): int(score) for head, score in enumerate(scores) if score != NOT_APPLICABLE
+        }
 
 
 class _BoundCycles(BoundOracle):
@@ -95,7 +116,13 @@ class _BoundCycles(BoundOracle):
         width = int(self.trees.lengths[query.sentences].max(initial=0)) + 1
         scores = np.full((len(query), width), NOT_APPLICABLE, np.int16)
         _score(
-            self.trees.heads, self.trees.offsets, self._single_root, query.made, query.sentences, query.buffer_fronts, scores
+            self.trees.heads,
+            self.trees.offsets,
+            self._single_root,
+            query.made,
+            query.sentences,
+            query.buffer_fronts,
+            scores,
         )
         return scores
 
@@ -121,7 +148,8 @@ def _score(all_heads, offsets, single_root, made_heads, sentences, fronts, score
                 path[length] = node
                 length += 1
                 node = made_heads[row, node] if node < token else heads[node]
-            end = ends[node] if node >= 0 else np.int8(_ELSEWHERE)  # an unknown head may be any node
+            # an unknown head may be any node
+            end = ends[node] if node >= 0 else np.int8(_ELSEWHERE)
             if end == _ON_PATH:
                 cycles += 1
                 end = np.int8(_ELSEWHERE)

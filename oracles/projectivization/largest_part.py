@@ -1,18 +1,23 @@
 """The largest set of a tree's known edges that one projective tree can have.
 
-A projective tree has all edges of a set if no two of these exclude each other (see _is_part_of_projective in oracles/trees.py).
-Two edges exclude each other if they cross, or if one of them, from h to d, covers the head of h. So the set is a largest
-independent set of a circle graph with a few more exclusions. The recurrence is Supowit's (1987) for the most chords that do not
+A projective tree has all edges of a set if no two of these exclude each other (see
+_is_part_of_projective in oracles/trees.py). Two edges exclude each other if they cross, or if one
+of them, from h to d, covers the head of h. So the set is a largest independent set of a circle
+graph with a few more exclusions. The recurrence is Supowit's (1987) for the most chords that do not
 cross; the exclusions are ours:
 
-    best[q,r]  the weight of the best set between nodes q and r, without the edge from a node on the right to q
-               = max(best[q,r-1], max over the edges with left end x and right end r: best[q,x] + whole(edge))
-    whole(e)   the weight of edge e and of the best set between its ends; if it goes from r to q, without the edge to r
+    best[q,r]  the weight of the best set between nodes q and r, without the edge from a node on the
+               right to q = max(best[q,r-1], max over the edges with left end x and right end r:
+               best[q,x] + whole(edge))
+    whole(e)   the weight of edge e and of the best set between its ends;
+               if it goes from r to q, without the edge to r
 
-A row best[q,.] is needed only for the edges whose left end is q. A longer edge from q excludes the edge to q, and a shorter one
-does not reach its other end, so the row does without it. Only one row is kept at a time.
+A row best[q,.] is needed only for the edges whose left end is q. A longer edge from q excludes the
+edge to q, and a shorter one does not reach its other end, so the row does without it. Only one row
+is kept at a time.
 
-All edges weigh nearly the same. The shorter weigh more, but only so little that it decides among sets of the same size.
+All edges weigh nearly the same. The shorter weigh more,
+but only so little that it decides among sets of the same size.
 
 Complexity: O(length of the longest edge) for each left end, O(n^2) per tree at worst; O(n) memory.
 """
@@ -26,7 +31,8 @@ from oracles.trees import UNKNOWN_HEAD, Trees
 
 
 def largest_projective_part(trees: Trees) -> Trees:
-    """Return the trees with the largest set of known edges that one projective tree can have; their other heads are unknown.
+    """Return the trees with the largest set of known edges that one projective tree can have;
+    their other heads are unknown.
 
     Of several largest sets, it is one whose edges are the shortest in total.
     """
@@ -45,9 +51,11 @@ def _fill_row(heads, edges, q, r, inside, whole, best, last):
         heads: int32[n + 1], -1: none.
         edges: see _edges_by_right_end().
         inside: whether to leave out, at r, an edge between q and r, and the edge to r.
-        whole: int64[n + 1], by edge, see the module's docstring. Those with left end q are filled in.
+        whole: int64[n + 1], by edge, see the module's docstring.
+            Those with left end q are filled in.
         best: int64[n + 1], the result.
-        last: int32[n + 1], the result: by node y the edge with right end y that the best set up to y has, 0 if none.
+        last: int32[n + 1], the result: by node y the edge with right end y that the best set up to
+            y has, 0 if none.
     """
     first, after = edges
     n = len(heads) - 1
@@ -80,7 +88,9 @@ def _fill_row(heads, edges, q, r, inside, whole, best, last):
 
 @array_kernel()
 def _edges_by_right_end(heads):
-    """Return by node the first edge with this right end, and by edge the next one with the same right end; 0: none."""
+    """Return by node the first edge with this right end,
+    and by edge the next one with the same right end; 0: none.
+    """
     first = np.zeros(len(heads), np.int32)
     after = np.zeros(len(heads), np.int32)
     for child in range(1, len(heads)):
@@ -112,7 +122,8 @@ def _keep_largest_part(all_heads, offsets, projective):
         for q in range(n, -1, -1):
             _fill_row(heads, edges, q, furthest[q], False, whole, best, last)
         kept = np.full(n + 1, UNKNOWN_HEAD, np.int32)
-        agenda = np.zeros(n + 1, np.int32)  # edges whose inside is to be traced; 0: the whole sentence
+        # edges whose inside is to be traced; 0: the whole sentence
+        agenda = np.zeros(n + 1, np.int32)
         count = 1
         while count > 0:
             count -= 1

@@ -1,11 +1,14 @@
-"""Projectivization by lifting, the baseline of pseudo-projective parsing: Nivre and Nilsson 2005, Figure 3.
+"""Projectivization by lifting, the baseline of pseudo-projective parsing:
+Nivre and Nilsson 2005, Figure 3.
 
-While the tree is not projective, the smallest non-projective arc is lifted: its child moves from its head to the head of its
-head. The smallest arc is the shortest one, the leftmost among equally short ones. An arc is non-projective if some word between
-its ends does not descend from its head. Arcs from the artificial root are always projective, so the loop ends.
+While the tree is not projective, the smallest non-projective arc is lifted: its child moves from
+its head to the head of its head. The smallest arc is the shortest one, the leftmost among equally
+short ones. An arc is non-projective if some word between its ends does not descend from its head.
+Arcs from the artificial root are always projective, so the loop ends.
 
-Lifting keeps at most as many gold edges as the optimal projectivization (Nederhof 2019, Table 6), and attaches words only to
-gold ancestors. Labels are not encoded here. Complexity: O(n^2 depth) for each lift.
+Lifting keeps at most as many gold edges as the optimal projectivization (Nederhof 2019, Table 6),
+and attaches words only to gold ancestors. Labels are not encoded here. Complexity: O(n^2 depth) for
+each lift.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from oracles.trees import Trees
 
 
 def lift(heads: Sequence[int]) -> list[int]:
-    """Return the tree [h_1, ..., h_n] made projective by lifting; a projective tree is returned unchanged.
+    """Return the tree [h_1, ..., h_n] made projective by lifting;
+    a projective tree is returned unchanged.
 
     Raises:
         OptimalStepError: not a tree.

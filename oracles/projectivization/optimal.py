@@ -1,23 +1,28 @@
-"""Optimal projectivization: the projective trees with the most gold edges. Nederhof 2019, Section 3.
+"""Optimal projectivization: the projective trees with the most gold edges.
+Nederhof 2019, Section 3.
 
-If a gold edge weighs 1 and any other 0, a projective tree of best weight is the best derivation under the grammar of Table 3.
-It is found by the recurrences of Table 2 in max-plus and a backtrace: O(n^3) time, O(n^2) memory per non-projective tree. The
-artificial root may have several children. The slow reference implementation is oracles.tabular.
+If a gold edge weighs 1 and any other 0, a projective tree of best weight is the best derivation
+under the grammar of Table 3. It is found by the recurrences of Table 2 in max-plus and a backtrace:
+O(n^3) time, O(n^2) memory per non-projective tree. The artificial root may have several children.
+The slow reference implementation is oracles.tabular.
 
 Often many trees have the most gold edges. ``choice`` decides among them:
 
-* "nearest_ancestor": lexicographically, first the most gold edges; then the fewest words newly attached to the artificial root;
-  then the fewest words whose head is not one of their gold ancestors; then the smallest sum of distances up the gold tree from
-  the words to their heads. So a word that cannot keep its head goes to its nearest gold ancestor where possible. The remaining
+* "nearest_ancestor": lexicographically, first the most gold edges; then the fewest words newly
+  attached to the artificial root; then the fewest words whose head is not one of their gold
+  ancestors; then the smallest sum of distances up the gold tree from the words to their heads. So a
+  word that cannot keep its head goes to its nearest gold ancestor where possible. The remaining
   ties are decided as in "arbitrary".
-* "arbitrary": the paper's semiring leaves ties open; the backtrace takes the leftmost of the best possibilities: the leftmost
-  last child of a half constituent, the leftmost boundary between two half constituents.
+* "arbitrary": the paper's semiring leaves ties open; the backtrace takes the leftmost of the best
+  possibilities: the leftmost last child of a half constituent, the leftmost boundary between two
+  half constituents.
 
-Departure from the paper: it takes an arbitrary optimal tree (Section 8.1); nearest_ancestor, the default, is ours. In a partial
-tree, only known edges are lifted: a word gets its head in the best tree if known edges lead up to that head; else its head
-becomes unknown.
+Departure from the paper: it takes an arbitrary optimal tree (Section 8.1); nearest_ancestor, the
+default, is ours. In a partial tree, only known edges are lifted: a word gets its head in the best
+tree if known edges lead up to that head; else its head becomes unknown.
 
-``count_projectivizations`` relies on the grammar of Table 3 having exactly one derivation for each tree.
+``count_projectivizations`` relies on the grammar of Table 3 having exactly one derivation for each
+tree.
 
 Names: ``half`` and ``arc`` as in oracles.charts.sentence_chart, here in 64 bits.
 """
@@ -34,14 +39,16 @@ from oracles.trees import UNKNOWN_HEAD, Trees
 
 PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
 
-# The chart takes four squares of int64, 800 MB. Also, (n + 1)^5 must fit in 64 bits for "nearest_ancestor".
+# The chart takes four squares of int64, 800 MB. Also,
+# (n + 1)^5 must fit in 64 bits for "nearest_ancestor".
 MAX_TOKENS_TO_PROJECTIVIZE = 5000
 
 _HALF, _ARC = range(2)
 
 
 def projectivize(heads: Sequence[int], choice: str = "nearest_ancestor") -> list[int]:
-    """Return a projective tree [h_1, ..., h_n] with as many given edges as possible; a projective tree is returned unchanged.
+    """Return a projective tree [h_1, ..., h_n] with as many given edges as possible; a projective
+    tree is returned unchanged.
 
     Raises:
         OptimalStepError: not a tree, too long, or an unknown choice.
@@ -53,11 +60,15 @@ def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
     """Return projectivize() of each tree; projective trees are copied, without a chart.
 
     Raises:
-        OptimalStepError: unknown choice, or a non-projective tree of more than MAX_TOKENS_TO_PROJECTIVIZE tokens.
+        OptimalStepError: unknown choice, or a non-projective tree of more than
+            MAX_TOKENS_TO_PROJECTIVIZE tokens.
     """
     if choice not in PROJECTIVIZATIONS:
         near = did_you_mean(choice, PROJECTIVIZATIONS)
-        raise OptimalStepError(f"unknown choice among optimal trees {choice!r}{near}; known: {', '.join(PROJECTIVIZATIONS)}")
+        raise OptimalStepError(
+            f"unknown choice among optimal trees {choice!r}{near}; known: "
+            f"{', '.join(PROJECTIVIZATIONS)}"
+        )
     sentences = np.flatnonzero(~trees.projective)
     for s in sentences[trees.lengths[sentences] > MAX_TOKENS_TO_PROJECTIVIZE]:
         _check_length(int(trees.lengths[s]), f"sentence {s}")
@@ -67,7 +78,8 @@ def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
 
 
 def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
-    """Return the most gold edges that a projective tree can have, and how many projective trees have that many.
+    """Return the most gold edges that a projective tree can have,
+    and how many projective trees have that many.
 
     The count is exact, a Python integer. Only items of optimal derivations are counted.
 
@@ -99,12 +111,14 @@ def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
 def _check_length(n: int, where: str) -> None:
     if n > MAX_TOKENS_TO_PROJECTIVIZE:
         raise OptimalStepError(
-            f"{where} is not projective and has {n} tokens; the chart that projectivizes a tree is quadratic in memory, "
-            f"so at most {MAX_TOKENS_TO_PROJECTIVIZE} are supported"
+            f"{where} is not projective and has {n} tokens; the chart that projectivizes a tree is "
+            f"quadratic in memory, so at most {MAX_TOKENS_TO_PROJECTIVIZE} are supported"
         )
 
 
-def _parts_of_best(item: tuple[int, int, int, int], weights, half, half_t, arc) -> Iterator[tuple[tuple, tuple]]:
+def _parts_of_best(
+    item: tuple[int, int, int, int], weights, half, half_t, arc
+) -> Iterator[tuple[tuple, tuple]]:
     """Yield all pairs of items that make the item (width, kind, head, end) with its best weight."""
     width, kind, head, end = item
     low, high = min(head, end), max(head, end)
@@ -147,10 +161,12 @@ def _projectivize_all(all_heads, offsets, whole, sentences, nearest_ancestor):
 
 @kernel()
 def _edge_weights(heads, nearest_ancestor, weights):
-    """Fill in weights[h, d] of the edge from h to d: lexicographic components as digits of one number in base n + 1.
+    """Fill in weights[h, d] of the edge from h to d:
+    lexicographic components as digits of one number in base n + 1.
 
-    The digits, the heaviest first: gold edges (+), new children of the root (-), heads that are not ancestors (-), and
-    two digits for the sum of distances beyond the gold head (-). No sum over a tree overflows into the next digit.
+    The digits, the heaviest first: gold edges (+), new children of the root (-), heads that are not
+    ancestors (-), and two digits for the sum of distances beyond the gold head (-). No sum over a
+    tree overflows into the next digit.
     """
     n = len(heads) - 1
     if not nearest_ancestor:
@@ -186,7 +202,9 @@ def _best_sum(a, b):
 
 @kernel()
 def _fill_chart(n, weights, half, half_t, arc):
-    """Fill in the chart of Tables 2 and 3, int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
+    """Fill in the chart of Tables 2 and 3, int64[> n, > n] each; row h of ``half`` and ``arc``
+    holds the items headed by h.
+    """
     for j in range(n + 1):
         half[j, j] = 0
         half_t[j, j] = 0
@@ -214,9 +232,12 @@ def _forget_guesses(heads, gold):
 
 @array_kernel()
 def _backtrace(heads, weights, half, half_t, arc):
-    """Read the best tree from the chart into ``heads``; among several, the one with the leftmost parts."""
+    """Read the best tree from the chart into ``heads``; among several,
+    the one with the leftmost parts.
+    """
     n = len(heads) - 1
-    agenda = np.empty((2 * n + 2, 2), np.int64)  # half constituents (head, end) still to be read, with disjoint spans
+    # half constituents (head, end) still to be read, with disjoint spans
+    agenda = np.empty((2 * n + 2, 2), np.int64)
     agenda[0, 0] = 0
     agenda[0, 1] = n
     size = 1

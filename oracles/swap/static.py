@@ -1,20 +1,25 @@
-"""The static oracles of parsing with swap: Nivre 2009 (eager) and Nivre, Kuhlmann and Hall 2009 (lazy).
+"""The static oracles of parsing with swap: Nivre 2009 (eager) and Nivre,
+Kuhlmann and Hall 2009 (lazy).
 
-Both follow one computation of the gold tree, projective or not. With the stack [.., i, j] and the buffer [b, ..]:
+Both follow one computation of the gold tree, projective or not. With the stack [.., i,
+j] and the buffer [b, ..]:
 
-* reduce_right if j is the gold head of i and i waits for no gold child on the stack or in the buffer;
+* reduce_right if j is the gold head of i and i waits for no gold child on the stack or in the
+  buffer;
 * else reduce_left if i is the gold head of j and j waits for no gold child there;
-* else swap if it is applicable and j is before i in the projective order of the gold tree (configuration.py). The lazy oracle
-  waits while j and b belong to the same maximal projective component, which is built first and then moved as a whole;
+* else swap if it is applicable and j is before i in the projective order of the gold tree
+  (configuration.py). The lazy oracle waits while j and b belong to the same maximal projective
+  component, which is built first and then moved as a whole;
 * else shift.
 
-On the gold path both are exact: they make the gold tree. The eager oracle swaps more often. Off the gold path they have NO
-claim to be optimal, but their transition is always applicable: if the rules say shift and the buffer is empty, it is
-reduce_left. Use swap_dynamic there.
+On the gold path both are exact: they make the gold tree. The eager oracle swaps more often. Off the
+gold path they have NO claim to be optimal, but their transition is always applicable: if the rules
+say shift and the buffer is empty, it is reduce_left. Use swap_dynamic there.
 
 Their scores are 1 for their transition and 0 for other applicable ones, not numbers of edges.
 
-Complexity: O(k + m) per configuration of k stack elements and m tokens in the buffer; O(n) per sentence to bind.
+Complexity: O(k + m) per configuration of k stack elements and m tokens in the buffer;
+O(n) per sentence to bind.
 """
 
 from __future__ import annotations
@@ -25,7 +30,14 @@ import numpy as np
 
 from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
 from oracles.kernel_cache import array_kernel
-from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable, projective_orders
+from oracles.swap.configuration import (
+    N_TRANSITIONS,
+    SWAP,
+    SwapOracle,
+    buffers_of,
+    fill_applicable,
+    projective_orders,
+)
 from oracles.trees import Trees
 
 
@@ -61,14 +73,24 @@ class _BoundSwapStatic(BoundOracle):
     def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
         buffers = buffers_of(query, trees)
-        return _score_batch(trees.heads, trees.offsets, self.ranks, self.components, self.lazy, *query.arrays, buffers)
+        return _score_batch(
+            trees.heads,
+            trees.offsets,
+            self.ranks,
+            self.components,
+            self.lazy,
+            *query.arrays,
+            buffers,
+        )
 
 
 @array_kernel()
 def _projective_components(all_heads, offsets):
-    """Return int32[total], for each node the head of its maximal projective component (Nivre, Kuhlmann and Hall 2009).
+    """Return int32[total], for each node the head of its maximal projective component (Nivre,
+    Kuhlmann and Hall 2009).
 
-    The components are the trees that the eager arc-standard computation of the gold tree makes without any swap.
+    The components are the trees that the eager arc-standard computation of the gold tree makes
+    without any swap.
     """
     component = np.zeros(len(all_heads), np.int32)
     for s in range(len(offsets) - 1):
@@ -106,7 +128,18 @@ def _projective_components(all_heads, offsets):
 
 
 @array_kernel()
-def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks, stack_sizes, buffer_fronts, buffers):
+def _score_batch(
+    all_heads,
+    offsets,
+    ranks,
+    components,
+    lazy,
+    sentences,
+    stacks,
+    stack_sizes,
+    buffer_fronts,
+    buffers,
+):
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
@@ -133,7 +166,10 @@ def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks,
             elif heads[top] == below and awaited_by_top == 0:
                 transition = REDUCE_LEFT
             elif scores[row, SWAP] == 0 and ranks[start + top] < ranks[start + below]:
-                together = front <= n and components[start + top] == components[start + buffers[row, front]]
+                together = (
+                    front <= n
+                    and components[start + top] == components[start + buffers[row, front]]
+                )
                 if not (lazy and together):
                     transition = SWAP
             if transition == SHIFT and front > n:

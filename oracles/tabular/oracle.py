@@ -1,8 +1,10 @@
-"""Oracles from grammars: the score of a transition is its own edge plus the best weight of a derivation after it.
+"""Oracles from grammars: the score of a transition is its own edge plus the best weight of a
+derivation after it.
 
-This is Nederhof 2019, Section 4, for any transition system, given as a split grammar of the trees that its computations can
-make: oracles.arc_standard.tabular has the paper's grammar, oracles.arc_hybrid.tabular another one. O(n^3) semiring operations
-in plain Python: slow, and exact for any gold tree if the grammar is right.
+This is Nederhof 2019, Section 4, for any transition system, given as a split grammar of the trees
+that its computations can make: oracles.arc_standard.tabular has the paper's grammar,
+oracles.arc_hybrid.tabular another one. O(n^3) semiring operations in plain Python: slow, and exact
+for any gold tree if the grammar is right.
 
 To train with another system, write its grammar and transitions (see ``TransitionGrammar``), and
 
@@ -48,7 +50,9 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Transition:
-    """One transition: its name, its edge (head, child) if it makes one, and the configuration after it."""
+    """One transition: its name, its edge (head, child) if it makes one,
+    and the configuration after it.
+    """
 
     name: str
     edge: tuple[int, int] | None
@@ -61,14 +65,20 @@ class TransitionGrammar(Protocol):
     grammar: SplitGrammar
 
     def terminals(self, configuration: Configuration) -> str | Sequence[str]:
-        """Return a terminal of the grammar for each node of the configuration: the stack, then the buffer."""
+        """Return a terminal of the grammar for each node of the configuration: the stack,
+        then the buffer.
+        """
 
     def transitions(self, configuration: Configuration) -> Iterator[Transition]:
         """Yield the applicable transitions."""
 
 
-def best_score(system: TransitionGrammar, heads: Sequence[int], configuration: Configuration) -> float:
-    """Return the most gold edges that can still be made, -inf if no tree can be made; heads = [h_1, ..., h_n]."""
+def best_score(
+    system: TransitionGrammar, heads: Sequence[int], configuration: Configuration
+) -> float:
+    """Return the most gold edges that can still be made, -inf if no tree can be made;
+    heads = [h_1, ..., h_n].
+    """
     nodes = configuration.stack + configuration.buffer
 
     def edge(i: int, j: int) -> float:
@@ -81,19 +91,28 @@ def best_score(system: TransitionGrammar, heads: Sequence[int], configuration: C
     return parse(system.grammar, system.terminals(configuration), edge, MAX_PLUS)
 
 
-def transition_scores(system: TransitionGrammar, heads: Sequence[int], configuration: Configuration) -> dict[str, float]:
-    """Return, by name, the score of each applicable transition: the most gold edges if it is taken, its own edge included."""
+def transition_scores(
+    system: TransitionGrammar, heads: Sequence[int], configuration: Configuration
+) -> dict[str, float]:
+    """Return, by name, the score of each applicable transition: the most gold edges if it is taken,
+    its own edge included.
+    """
     return {
-        transition.name: (transition.edge is not None and heads[transition.edge[1] - 1] == transition.edge[0])
+        transition.name: (
+            transition.edge is not None and heads[transition.edge[1] - 1] == transition.edge[0]
+        )
         + best_score(system, heads, transition.after)
         for transition in system.transitions(configuration)
     }
 
 
 class TabularOracle(Oracle):
-    """An oracle made from a grammar. Subclasses give the grammar and the order of its transitions."""
+    """An oracle made from a grammar. Subclasses give the grammar and the order of its
+    transitions.
+    """
 
-    transition_order: ClassVar[tuple[str, ...]]  # names of the transitions in the grammar, in the order of the system
+    # names of the transitions in the grammar, in the order of the system
+    transition_order: ClassVar[tuple[str, ...]]
     needs_projective_gold: ClassVar[bool] = False
     takes_partial_gold: ClassVar[bool] = True
     alternatives: ClassVar[tuple[str, ...]] = ()
@@ -110,7 +129,9 @@ class TabularOracle(Oracle):
 
 
 class _BoundTabular(BoundOracle):
-    def __init__(self, trees: Trees, system: TransitionGrammar, transition_order: tuple[str, ...]) -> None:
+    def __init__(
+        self, trees: Trees, system: TransitionGrammar, transition_order: tuple[str, ...]
+    ) -> None:
         super().__init__(trees)
         self.system = system
         self.transition_order = transition_order
@@ -119,7 +140,9 @@ class _BoundTabular(BoundOracle):
         scores = np.full((len(query), len(self.transition_order)), NOT_APPLICABLE, np.int16)
         for row, (sentence, stack, size, front) in enumerate(zip(*query.arrays, strict=True)):
             heads = self.trees[int(sentence)]
-            configuration = Configuration(tuple(stack[:size].tolist()), tuple(range(int(front), len(heads) + 1)))
+            configuration = Configuration(
+                tuple(stack[:size].tolist()), tuple(range(int(front), len(heads) + 1))
+            )
             for transition, score in transition_scores(self.system, heads, configuration).items():
                 if score != -math.inf:
                     scores[row, self.transition_order.index(transition)] = score

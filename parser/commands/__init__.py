@@ -1,1 +1,3 @@
-"""The commands: `optimal-step NAME`, or scripts/NAME.py in a checkout; one module each, with a function ``command``."""
+"""The commands: `optimal-step NAME`, or scripts/NAME.py in a checkout; one module each,
+with a function ``command``.
+"""

@@ -16,7 +16,8 @@ from parser.commands import command_line
 
 _CHECKOUT = Path(__file__).parents[2]
 
-# By name, what each command does. Its code is ``main`` in the module of the same name, imported when the command is run.
+# By name, what each command does. Its code is ``main`` in the module of the same name,
+# imported when the command is run.
 COMMANDS = {
     "check": "list the faults of treebank files",
     "train": "train a parser, or with -m a sweep of parsers",
@@ -34,7 +35,9 @@ COMMANDS = {
     "trace": "show a computation step by step, with the scores of oracle and classifier",
     "projectivize": "make the trees of a file projective",
     "lattices": "make word lattices with the lexicon of a treebank",
-    "benchmark": "measure oracles, parsing and training on this machine (needs a checkout of the source)",
+    "benchmark": (
+        "measure oracles, parsing and training on this machine (needs a checkout of the source)"
+    ),
 }
 
 # What other toolkits call a command.
@@ -52,8 +55,10 @@ _ELSEWHERE = {
 
 # By name of a command that is no longer there: what to type instead.
 _LEFT = {
-    "recombine": "it made new training sentences; parse text with the better model, and give treebank.train=[TRAIN,PARSED] "
-    "(commit b043ab10 has it)",
+    "recombine": (
+        "it made new training sentences; parse text with the better model, and give "
+        "treebank.train=[TRAIN,PARSED] (commit b043ab10 has it)"
+    ),
 }
 
 
@@ -73,13 +78,17 @@ def main() -> NoReturn:
         sys.exit(f"error: the command {words[0]} has left: {_LEFT[words[0]]}")
     if words[0] not in COMMANDS:
         near = did_you_mean(words[0], [*COMMANDS, "--help", "--version"], _ELSEWHERE)
-        sys.exit(f"error: there is no command {words[0]!r}{near}; the commands are {', '.join(COMMANDS)}")
+        sys.exit(
+            f"error: there is no command {words[0]!r}{near}; the commands are {', '.join(COMMANDS)}"
+        )
     sys.argv = [f"{sys.argv[0]} {words[0]}", *words[1:]]
     start(words[0])
 
 
 def start(name: str) -> NoReturn:
-    """Run a command with the arguments of the command line, and exit; a missing package is reported in one line."""
+    """Run a command with the arguments of the command line, and exit;
+    a missing package is reported in one line.
+    """
     module = _benchmarks() if name == "benchmark" else f"parser.commands.{name}"
     command_line.run(lambda: import_module(module).main())
 
@@ -87,7 +96,10 @@ def start(name: str) -> NoReturn:
 def _benchmarks() -> str:
     """Return the module of the benchmarks; exit where they are not installed."""
     if not (_CHECKOUT / "scripts" / "benchmarks").is_dir():
-        sys.exit("error: the benchmarks are not installed; run scripts/benchmark.py in a checkout of the source")
+        sys.exit(
+            "error: the benchmarks are not installed; "
+            "run scripts/benchmark.py in a checkout of the source"
+        )
     return "scripts.benchmarks.command"
 
 

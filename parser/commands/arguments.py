@@ -1,4 +1,6 @@
-"""The parser of command lines: its errors name the option, or the choice, that was probably meant."""
+"""The parser of command lines: its errors name the option, or the choice,
+that was probably meant.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,28 @@ from oracles.errors import did_you_mean, nearest, question
 
 # By option, or by several: what other toolkits call it. A command that has the option suggests it.
 _ELSEWHERE = {
-    "--output": "--out --outfile --out-file --output-file --output-dir --output-path --save --save-to --destination",
+    "--output": (
+        "--out --outfile --out-file --output-file --output-dir --output-path --save --save-to "
+        "--destination"
+    ),
     "--format": "--output-format --out-format --fmt --output-type",
-    "--threads": "-j -t --jobs --n-jobs --num-threads --workers --num-workers --n-process --cores --cpus --nproc",
-    "--workers": "-j --jobs --n-jobs --threads --n-threads --num-workers --n-process --processes --cores --cpus --nproc",
+    "--threads": (
+        "-j -t --jobs --n-jobs --num-threads --workers --num-workers --n-process --cores --cpus "
+        "--nproc"
+    ),
+    "--workers": (
+        "-j --jobs --n-jobs --threads --n-threads --num-workers --n-process --processes --cores "
+        "--cpus --nproc"
+    ),
     "--beam": "-b --beam-size --beam-width",
     "--k-best": "-k --n-best --nbest --top-k --num-best",
     "--text": "--raw --raw-text --plain-text --tokenize",
     "--tokens": "--pretokenized --tokenize-pretokenized --tokenized",
     "--sentences": "--presegmented --ssplit --no-ssplit --tokenize-no-ssplit --sentence-per-line",
-    "--tags": "--tag --tagger --pos --postag --upos --lemma --lemmas --lemmatize --lemmatizer --morphology",
+    "--tags": (
+        "--tag --tagger --pos --postag --upos --lemma --lemmas --lemmatize --lemmatizer "
+        "--morphology"
+    ),
     "--device": "--gpu --use-gpu --gpu-id --cuda --no-cuda --cpu --use-cpu --no-gpu",
     "--int8": "--quantize --quantized",
     "--float32": "--fp32 --single-precision",
@@ -47,20 +61,28 @@ _ELSEWHERE = {
 
 # By arguments without a dash: options that stand for them elsewhere.
 _PLACES = {
-    "input file files pattern": "--input --input-file --input-path --infile --in --file --files --text-file --source --data",
+    "input file files pattern": (
+        "--input --input-file --input-path --infile --in --file --files --text-file --source --data"
+    ),
     "model": "--model --model-path --model-dir --model-file --model-name --load --checkpoint",
     "gold": "--gold --gold-file --reference --ref",
     "system": "--system --system-file --pred --prediction --predictions --predicted",
 }
 
-# Ordinary words, and options elsewhere: these are no typing errors for the options that are like them.
-_ORDINARY = """--all --accuracy --batch --batch-size --bs --buckets --build --cache --columns --config --conf --conllu
---counts --csv --data --debug --dev --dir --download --encoding --epochs --exclude-punct --export --feats --features --file
---force --gold --half --html --ignore-punct --input --las --learning-rate --length --list --log --lr --max-length --max-len
---mode --no-lemmas --no-progress --no-punct --overwrite --parse --parser --partial --path --pdf --pipeline --png --port
---print --processor --processors --progress --proj --punct --quiet --reverse --root --run --schedule --seed --server --silent
---sort --split --start --stats --step --steps --svg --target --task --template --test --time --timeout --token --train --tree
---trees --tsv --url --validate --verbose --vertical --horizontal --vocab --weights --width"""
+# Ordinary words, and options elsewhere: these are no typing errors for the options that are like
+# them.
+_ORDINARY = """
+    --all --accuracy --batch --batch-size --bs --buckets --build --cache --columns --config
+    --conf --conllu --counts --csv --data --debug --dev --dir --download --encoding --epochs
+    --exclude-punct --export --feats --features --file --force --gold --half --html
+    --ignore-punct --input --las --learning-rate --length --list --log --lr --max-length
+    --max-len --mode --no-lemmas --no-progress --no-punct --overwrite --parse --parser --partial
+    --path --pdf --pipeline --png --port --print --processor --processors --progress --proj
+    --punct --quiet --reverse --root --run --schedule --seed --server --silent --sort --split
+    --start --stats --step --steps --svg --target --task --template --test --time --timeout
+    --token --train --tree --trees --tsv --url --validate --verbose --vertical --horizontal
+    --vocab --weights --width
+"""
 _CHOICE = re.compile(r"invalid choice: (.+?) \(choose from (.*)\)", re.DOTALL)
 
 
@@ -69,12 +91,18 @@ def _letters(option: str) -> str:
 
 
 # What is alike to these is no reason to ask: whoever writes one of them means it.
-_MEANT = {_letters(word) for words in (*_ELSEWHERE, *_ELSEWHERE.values(), _ORDINARY) for word in words.split()}
+_MEANT = {
+    _letters(word)
+    for words in (*_ELSEWHERE, *_ELSEWHERE.values(), _ORDINARY)
+    for word in words.split()
+}
 _SURE = 0.9
 
 
 class Arguments(argparse.ArgumentParser):
-    """A parser that, after its error about an unknown option or choice, asks whether a near one was meant."""
+    """A parser that, after its error about an unknown option or choice,
+    asks whether a near one was meant.
+    """
 
     _words: Sequence[str] = ()
 
@@ -86,11 +114,14 @@ class Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print usage and message, with the name that was meant, and exit with status 2.
 
-        Argparse may complain of something else than the misspelt option: of a required option, which then seems missing.
+        Argparse may complain of something else than the misspelt option: of a required option,
+        which then seems missing.
         """
         hints = self._meant_options()
         if (match := _CHOICE.search(message)) is not None:
-            message += did_you_mean(match[1].strip("'\""), [choice.strip("'\" ") for choice in match[2].split(",")])
+            message += did_you_mean(
+                match[1].strip("'\""), [choice.strip("'\" ") for choice in match[2].split(",")]
+            )
         if len(hints) == 1 and next(iter(hints)) in message:
             super().error(message + hints.popitem()[1])
         super().error("; ".join([message, *(f"{name}{hint}" for name, hint in hints.items())]))
@@ -100,33 +131,66 @@ class Arguments(argparse.ArgumentParser):
         actions = [*self._all_actions()]
         options = [option for action in actions for option in action.option_strings]
         long_options = [option for option in options if option.startswith("--")]
-        words = {word: option for option, others in _ELSEWHERE.items() if option in long_options for word in others.split()}
-        named = {action.dest: str(action.metavar or action.dest) for action in actions if not action.option_strings}
+        words = {
+            word: option
+            for option, others in _ELSEWHERE.items()
+            if option in long_options
+            for word in others.split()
+        }
+        named = {
+            action.dest: str(action.metavar or action.dest)
+            for action in actions
+            if not action.option_strings
+        }
         for dests, others in _PLACES.items():
             for dest in set(dests.split()) & named.keys():
-                named |= {_letters(word): named[dest] for word in others.split() if _letters(word) not in named}
+                named |= {
+                    _letters(word): named[dest]
+                    for word in others.split()
+                    if _letters(word) not in named
+                }
         hints = {}
         for word in self._words[: [*self._words, "--"].index("--")]:
             name = word.partition("=")[0]
-            is_known = any(option.startswith(name) for option in options)  # argparse takes the first letters of an option
-            if is_known or not name.startswith("-") or (name[:2] in options and f"-{name}" not in long_options):  # -ofile
+            # argparse takes the first letters of an option
+            is_known = any(option.startswith(name) for option in options)
+            # -ofile
+            if (
+                is_known
+                or not name.startswith("-")
+                or (name[:2] in options and f"-{name}" not in long_options)
+            ):
                 continue
             letters = _letters(name)
-            places = [shown for dest, shown in named.items() if letters in (_letters(dest), _letters(dest).rstrip("s"))]
-            exact = [*dict.fromkeys(option for other, option in words.items() if _letters(other) == letters)]
+            places = [
+                shown
+                for dest, shown in named.items()
+                if letters in (_letters(dest), _letters(dest).rstrip("s"))
+            ]
+            exact = [
+                *dict.fromkeys(
+                    option for other, option in words.items() if _letters(other) == letters
+                )
+            ]
             if exact and len(name) > 2:
                 hints[name] = question(exact)
             elif places:
                 hints[name] = f" ({places[0]} is given without {name})"
             elif len(name) > 2:
-                near = nearest(name, long_options, least=_SURE) if letters in _MEANT else nearest(name, long_options, words)
+                near = (
+                    nearest(name, long_options, least=_SURE)
+                    if letters in _MEANT
+                    else nearest(name, long_options, words)
+                )
                 hints[name] = question(near)
             else:
                 hints[name] = question([words[name]] if name in words else [])
         return {name: hint for name, hint in hints.items() if hint}
 
     def _all_actions(self) -> Iterator[argparse.Action]:
-        """Yield the arguments of this parser and of its subcommands; argparse has no public list of them."""
+        """Yield the arguments of this parser and of its subcommands;
+        argparse has no public list of them.
+        """
         for action in self._actions:
             yield action
             if isinstance(action.choices, dict):

@@ -1,4 +1,5 @@
-"""The frame of every command: bad input gives one line on standard error, and a closed pipe is not an error.
+"""The frame of every command: bad input gives one line on standard error,
+and a closed pipe is not an error.
 
 A fault of this project keeps its traceback; see parser/failures.py.
 """
@@ -43,9 +44,11 @@ class Terminated(KeyboardInterrupt):
 
 
 def run(main: Callable[[], object]) -> NoReturn:
-    """Run a command and exit: with the status that it returns, or after an error with 1, as fail() does.
+    """Run a command and exit: with the status that it returns, or after an error with 1,
+    as fail() does.
 
-    SIGTERM ends a command like Ctrl-C: temporary files are removed, and the notes of the exception are printed.
+    SIGTERM ends a command like Ctrl-C: temporary files are removed,
+    and the notes of the exception are printed.
     """
     _occupy_closed_streams()
     _write_utf8()
@@ -60,7 +63,8 @@ def run(main: Callable[[], object]) -> NoReturn:
         _drop_output()
         sys.exit(_CLOSED_PIPE)
     except KeyboardInterrupt as stop:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one, as timeout sends, would interrupt Python's own exit
+        # a second one, as timeout sends, would interrupt Python's own exit
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _drop_output()
         for note in getattr(stop, "__notes__", []):
             print(note, file=sys.stderr)
@@ -71,7 +75,9 @@ def run(main: Callable[[], object]) -> NoReturn:
 
 
 def fail(error: Exception) -> NoReturn:
-    """Print one line about bad input or a lack of the machine, or the traceback of a fault, and exit with status 1."""
+    """Print one line about bad input or a lack of the machine, or the traceback of a fault,
+    and exit with status 1.
+    """
     _drop_output()
     failures.show_traceback(error)
     sys.exit(f"error: {failures.told(error)}")
@@ -85,7 +91,9 @@ def check_output(output: str | Path, *inputs: str | Path | None) -> None:
     """
     files = {Path(name).resolve() for name in inputs if name is not None}
     if str(output) not in (STANDARD_STREAM, os.devnull) and Path(output).resolve() in files:
-        raise OptimalStepError(f"{output}: this input file would be overwritten; choose another --output")
+        raise OptimalStepError(
+            f"{output}: this input file would be overwritten; choose another --output"
+        )
 
 
 def positive(text: str, most: int = 10**9, what: str = "number") -> int:
@@ -101,19 +109,25 @@ def number_of_threads(text: str) -> int:
 
 
 def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
-    """Return a reader of arguments that are members of an enumeration; its error lists the members."""
+    """Return a reader of arguments that are members of an enumeration;
+    its error lists the members.
+    """
 
     def convert(text: str) -> Kind:
         try:
             return kind(text)
         except ValueError:
-            raise ArgumentTypeError(f"{text!r} is unknown{did_you_mean(text, kind)}; known: {', '.join(kind)}") from None
+            raise ArgumentTypeError(
+                f"{text!r} is unknown{did_you_mean(text, kind)}; known: {', '.join(kind)}"
+            ) from None
 
     return convert
 
 
 def _print_failed_thread(failed: threading.ExceptHookArgs) -> None:
-    """Print errors, but no OSError: TensorBoard's thread passes it on to the main thread, which prints it in one line."""
+    """Print errors, but no OSError: TensorBoard's thread passes it on to the main thread, which
+    prints it in one line.
+    """
     if not issubclass(failed.exc_type, OSError):
         threading.__excepthook__(failed)
 
@@ -121,8 +135,8 @@ def _print_failed_thread(failed: threading.ExceptHookArgs) -> None:
 def raise_again() -> None:
     """Raise Terminated if SIGTERM was received but the command still runs; long loops call this.
 
-    An exception raised in a signal handler is lost if the handler runs within C code that clears errors, as torch does where
-    it asks whether an object has an attribute.
+    An exception raised in a signal handler is lost if the handler runs within C code that clears
+    errors, as torch does where it asks whether an object has an attribute.
     """
     if _received:
         raise Terminated
@@ -142,7 +156,8 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 def _occupy_closed_streams() -> None:
     """Open the null device in place of closed standard streams (``2>&-`` in a shell).
 
-    Otherwise a file that is opened later would get the stream's number, and receive what is printed to it.
+    Otherwise a file that is opened later would get the stream's number,
+    and receive what is printed to it.
     """
     for number in range(3):
         try:
@@ -154,9 +169,11 @@ def _occupy_closed_streams() -> None:
 
 
 def _write_utf8() -> None:
-    """Write UTF-8 with line feeds to files and pipes, as CoNLL-U needs, on every system; terminals keep their encoding.
+    """Write UTF-8 with line feeds to files and pipes, as CoNLL-U needs, on every system;
+    terminals keep their encoding.
 
-    Windows would write its own code page and line ends. Characters that cannot be encoded are written as _as_it_was() says.
+    Windows would write its own code page and line ends. Characters that cannot be encoded are
+    written as _as_it_was() says.
     """
     codecs.register_error(_AS_IT_WAS, _as_it_was)
     for stream in (sys.stdout, sys.stderr):
@@ -168,7 +185,9 @@ def _write_utf8() -> None:
 
 
 def _as_it_was(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Handle characters that cannot be encoded: bytes of a file's name that are not UTF-8 stay; others become escapes."""
+    """Handle characters that cannot be encoded: bytes of a file's name that are not UTF-8 stay;
+    others become escapes.
+    """
     assert isinstance(error, UnicodeEncodeError)
     character = error.object[error.start]
     if "\udc80" <= character <= "\udcff":
@@ -177,7 +196,9 @@ def _as_it_was(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _drop_output() -> None:
-    """Discard buffered output that cannot be written; else Python would try again at exit and print a traceback."""
+    """Discard buffered output that cannot be written;
+    else Python would try again at exit and print a traceback.
+    """
     if sys.stdout is None:
         return
     try:

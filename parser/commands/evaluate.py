@@ -1,13 +1,16 @@
-"""Scores a file of trees against gold trees: optimal-step evaluate GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
+"""Scores a file of trees against gold trees: optimal-step evaluate GOLD SYSTEM [--json]
+[--by WHAT,...] [--confusion].
 
-The metrics are those of the CoNLL 2018 shared task, and UAS and LAS without punctuation. LAS counts subtypes of relations;
-LAS (official), that of the shared task, does not. parser/evaluation/scores.py defines each metric. The score of a column that
-is _ for all words of GOLD says nothing; it is marked "no gold values". Files are CoNLL-U, plain, .gz or .xz; one of them may
-be - for standard input. Words with _ (unknown) for HEAD or DEPREL in GOLD do not count; --by and
---confusion need complete trees.
+The metrics are those of the CoNLL 2018 shared task, and UAS and LAS without punctuation.
+LAS counts subtypes of relations;
+LAS (official), that of the shared task, does not. parser/evaluation/scores.py defines each metric.
+The score of a column that is _ for all words of GOLD says nothing; it is marked "no gold values".
+Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard input. Words with _
+(unknown) for HEAD or DEPREL in GOLD do not count; --by and --confusion need complete trees.
 
-With --by, the table also has LAS by relation, sentence length, distance of the head, depth in the tree or projectivity of the
-arc; for precision, words are grouped by the system's own tree. With --confusion it lists the most frequent wrong relations.
+With --by, the table also has LAS by relation, sentence length, distance of the head, depth in the
+tree or projectivity of the arc; for precision, words are grouped by the system's own tree. With
+--confusion it lists the most frequent wrong relations.
 """
 
 from __future__ import annotations
@@ -24,7 +27,17 @@ from parser.evaluation.comparison import GROUPINGS
 from parser.evaluation.scores import NAMES
 
 MOST_CONFUSED = 20  # pairs of relations that are printed
-_DETAILS = ("precision", "recall", "f1", "aligned_accuracy", "correct", "gold", "system", "aligned")  # of a score, in JSON
+# of a score, in JSON
+_DETAILS = (
+    "precision",
+    "recall",
+    "f1",
+    "aligned_accuracy",
+    "correct",
+    "gold",
+    "system",
+    "aligned",
+)
 
 
 def as_table(scores: dict[str, Score]) -> str:
@@ -40,7 +53,10 @@ def as_table(scores: dict[str, Score]) -> str:
         line = f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}"
         lines.append(line.rstrip() if score.has_gold else f"{line}  no gold values")
     if labelled < words:
-        lines.append(f"of {words:,} gold heads {heads:,} are known, {labelled:,} with relation; tree scores count only these")
+        lines.append(
+            f"of {words:,} gold heads {heads:,} are known, {labelled:,} with relation; "
+            "tree scores count only these"
+        )
     return "\n".join(lines)
 
 
@@ -52,7 +68,8 @@ def as_json(scores: dict[str, Score]) -> str:
     for key, score in scores.items():
         if not score.has_gold:
             details[key]["no_gold_values"] = True
-    partial = scores["las"].gold < scores["words"].gold  # then a score that counts no word is null; else 0
+    # then a score that counts no word is null; else 0
+    partial = scores["las"].gold < scores["words"].gold
     f1s = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
     return json.dumps({**f1s, "details": details}, indent=2)
 
@@ -62,9 +79,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gold", metavar="GOLD", help="the gold trees")
     parser.add_argument("system", metavar="SYSTEM", help="the parser's trees of the same text")
-    parser.add_argument("--json", action="store_true", help="print a JSON object, with full precision")
-    parser.add_argument("--by", type=_groupings, default=[], metavar="WHAT,...", help=f"any of {', '.join(GROUPINGS)}")
-    parser.add_argument("--confusion", action="store_true", help="count which relations are confused")
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON object, with full precision"
+    )
+    parser.add_argument(
+        "--by",
+        type=_groupings,
+        default=[],
+        metavar="WHAT,...",
+        help=f"any of {', '.join(GROUPINGS)}",
+    )
+    parser.add_argument(
+        "--confusion", action="store_true", help="count which relations are confused"
+    )
     options = parser.parse_args(arguments)
     if options.gold == options.system == STANDARD_STREAM:
         parser.error("only one of GOLD and SYSTEM can be standard input; name a file for the other")
@@ -78,7 +105,9 @@ def main(arguments: list[str] | None = None) -> None:
     comparison = compare(options.gold, options.system)
     groups = {what: comparison.by(what) for what in options.by}
     confusions = (
-        [(pair, n) for pair, n in comparison.confusion().most_common() if pair[0] != pair[1]] if options.confusion else []
+        [(pair, n) for pair, n in comparison.confusion().most_common() if pair[0] != pair[1]]
+        if options.confusion
+        else []
     )
     if options.json:
         print(_with_groups(as_json(scores), groups, confusions))
@@ -94,16 +123,26 @@ def main(arguments: list[str] | None = None) -> None:
 
 def groups_as_table(what: str, groups: dict[str, Score]) -> str:
     """Return LAS by group as a table."""
-    lines = [f"{f'LAS by {what}':20} {'precision':>9} {'recall':>9} {'F1':>9} {'gold':>10}", "-" * 61]
+    lines = [
+        f"{f'LAS by {what}':20} {'precision':>9} {'recall':>9} {'F1':>9} {'gold':>10}",
+        "-" * 61,
+    ]
     for name, score in groups.items():
-        lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {score.gold:10,}")
+        lines.append(
+            f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {score.gold:10,}"
+        )
     return "\n".join(lines)
 
 
-def _with_groups(text: str, groups: dict[str, dict[str, Score]], confusions: list[tuple[tuple[str, str], int]]) -> str:
+def _with_groups(
+    text: str, groups: dict[str, dict[str, Score]], confusions: list[tuple[tuple[str, str], int]]
+) -> str:
     content = json.loads(text)
     by = {
-        what: {name: {"f1": s.f1, "correct": s.correct, "gold": s.gold, "system": s.system} for name, s in scores.items()}
+        what: {
+            name: {"f1": s.f1, "correct": s.correct, "gold": s.gold, "system": s.system}
+            for name, s in scores.items()
+        }
         for what, scores in groups.items()
     }
     confused = [{"gold": gold, "system": system, "words": n} for (gold, system), n in confusions]
@@ -114,5 +153,7 @@ def _groupings(text: str) -> list[str]:
     names = text.split(",")
     if unknown := [name for name in names if name not in GROUPINGS]:
         near = did_you_mean(unknown[0], GROUPINGS, {"deprel": "relation"})
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)} unknown{near}; known: {', '.join(GROUPINGS)}")
+        raise argparse.ArgumentTypeError(
+            f"{', '.join(unknown)} unknown{near}; known: {', '.join(GROUPINGS)}"
+        )
     return names

@@ -1,13 +1,15 @@
 """Makes and inspects word lattices: optimal-step lattices build|apply|jackknife|paths ...
 
     build TRAIN -o LEXICON            writes a lexicon: the analyses of the tokens of a treebank
-    apply LEXICON FILE [-o OUTPUT]    writes lattices (CoNLL-UL) of the tokens of a CoNLL-U file; its words are not read
-    jackknife TRAIN [-o OUTPUT]       writes lattices to train on: each tenth of a treebank with a lexicon of the other nine
+    apply LEXICON FILE [-o OUTPUT]    writes lattices (CoNLL-UL) of the tokens of a CoNLL-U file;
+                                      its words are not read
+    jackknife TRAIN [-o OUTPUT]       writes lattices to train on: each tenth of a treebank with a
+                                      lexicon of the other nine
     paths LATTICES TREES [-o OUTPUT]  writes the gold paths as a treebank (CoNLL-U), and counts them
 
-FILE, TRAIN, TREES and LATTICES may be compressed, .gz, .xz or .bz2 by name; OUTPUT is a file (.gz and .xz by name) or - for
-standard output, the default. To parse lattices: optimal-step parse MODEL_DIR FILE.conllul. To train on them: optimal-step
-train lattice.train=FILE.
+FILE, TRAIN, TREES and LATTICES may be compressed, .gz, .xz or .bz2 by name; OUTPUT is a file (.gz
+and .xz by name) or - for standard output, the default. To parse lattices: optimal-step parse
+MODEL_DIR FILE.conllul. To train on them: optimal-step train lattice.train=FILE.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def main(arguments: list[str] | None = None) -> None:
 
     folds = commands.add_parser("jackknife", help="make lattices of a training part")
     folds.add_argument("train", metavar="TRAIN")
-    folds.add_argument("--folds", type=int, default=FOLDS, help="parts of the treebank (default 10)")
+    folds.add_argument(
+        "--folds", type=int, default=FOLDS, help="parts of the treebank (default 10)"
+    )
     folds.set_defaults(work=_jackknife)
 
     paths = commands.add_parser("paths", help="find gold paths")
@@ -56,29 +60,46 @@ def main(arguments: list[str] | None = None) -> None:
     paths.set_defaults(work=_paths)
     for command in (build, folds):
         command.add_argument(
-            "--unknown", type=positive, default=UNKNOWN_ANALYSES, help="maximum of analyses of an unknown token (default 5)"
+            "--unknown",
+            type=positive,
+            default=UNKNOWN_ANALYSES,
+            help="maximum of analyses of an unknown token (default 5)",
         )
         command.add_argument(
             "--guess",
             choices=[*map(str, Guess)],
             default=Guess.FREQUENT,
-            help="analyses of an unknown token: the most frequent of open classes (default), or of forms with its ending",
+            help=(
+                "analyses of an unknown token: the most frequent of open classes (default), "
+                "or of forms with its ending"
+            ),
         )
     for command in (apply, folds, paths):
         command.add_argument("-o", "--output", default=STANDARD_STREAM)
     options = parser.parse_args(arguments)
-    check_output(options.output, *(getattr(options, name, None) for name in ("train", "file", "trees", "lattices", "lexicon")))
+    check_output(
+        options.output,
+        *(
+            getattr(options, name, None)
+            for name in ("train", "file", "trees", "lattices", "lexicon")
+        ),
+    )
     print(options.work(options), file=sys.stderr)
 
 
 def _build(options: argparse.Namespace) -> str:
     lexicon = Lexicon.of(read_trees(options.train), options.unknown, Guess(options.guess))
     if not len(lexicon):
-        raise LatticeError(f"{options.train}: there is no sentence in this file; give a training part")
+        raise LatticeError(
+            f"{options.train}: there is no sentence in this file; give a training part"
+        )
     lexicon.save(options.output)
     if lexicon.guess == Guess.SUFFIXES:
         return f"{len(lexicon):,} forms; an unknown form gets the analyses of forms with its ending"
-    return f"{len(lexicon):,} forms; an unknown form gets {', '.join('/'.join(tags) for tags in lexicon.unknown)}"
+    return (
+        f"{len(lexicon):,} forms; an unknown form gets "
+        f"{', '.join('/'.join(tags) for tags in lexicon.unknown)}"
+    )
 
 
 def _apply(options: argparse.Namespace) -> str:
@@ -91,7 +112,10 @@ def _apply(options: argparse.Namespace) -> str:
             tokens += len(lattice.tokens)
             arcs += len(lattice)
             unknown += sum(token.form not in lexicon.analyses for token in lattice.tokens)
-    shares = f"{arcs / max(1, tokens):.2f} arcs a token, {100 * unknown / max(1, tokens):.1f}% unknown tokens"
+    shares = (
+        f"{arcs / max(1, tokens):.2f} arcs a token, {100 * unknown / max(1, tokens):.1f}% unknown "
+        "tokens"
+    )
     return f"{counted(sentences, 'sentence')}, {counted(tokens, 'token')}, {shares}"
 
 
@@ -104,8 +128,12 @@ def _jackknife(options: argparse.Namespace) -> str:
 
 
 def _paths(options: argparse.Namespace) -> str:
-    paths, summary = gold_paths(read_lattices(options.lattices), read_trees(options.trees), MissingPath(options.gold))
+    paths, summary = gold_paths(
+        read_lattices(options.lattices), read_trees(options.trees), MissingPath(options.gold)
+    )
     with open_output(options.output) as target:
         for path in paths:
-            target.write(conllu(path.lattice, path.arcs.tolist(), path.sentence.heads, path.sentence.deprels))
+            target.write(
+                conllu(path.lattice, path.arcs.tolist(), path.sentence.heads, path.sentence.deprels)
+            )
     return str(summary)

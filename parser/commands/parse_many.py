@@ -1,10 +1,12 @@
-"""Parses many files: optimal-step parse_many MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
+"""Parses many files: optimal-step parse_many MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N]
+[--engine local|ray].
 
-Each file goes to the same place below out/, with the bytes that optimal-step parse writes. .bz2 is dropped from names, as it
-cannot be written. Existing outputs count as done unless their input is newer, so the same command, started again, parses only
-what is missing, also after Ctrl-C or SIGTERM, which end it at once. Outputs that it has not written are refused. If a file
-fails, it is named, and all other files are parsed. The exit status is then 1; also if --on-error=skip or keep found a sentence
-that is not CoNLL-U, in this or an earlier run.
+Each file goes to the same place below out/, with the bytes that optimal-step parse writes. .bz2 is
+dropped from names, as it cannot be written. Existing outputs count as done unless their input is
+newer, so the same command, started again, parses only what is missing, also after Ctrl-C or
+SIGTERM, which end it at once. Outputs that it has not written are refused. If a file fails, it is
+named, and all other files are parsed. The exit status is then 1; also if --on-error=skip or keep
+found a sentence that is not CoNLL-U, in this or an earlier run.
 """
 
 from __future__ import annotations
@@ -27,17 +29,29 @@ from parser.text.shards import Refusals, claim, has_changed, shards_of, to_parse
 def main() -> int:
     """Parse as the command line says, and return the exit status."""
     arguments = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
-    arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
-    arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder for the results")
     arguments.add_argument(
-        "--workers", type=number_of_threads, default=os.cpu_count() or 1, help="number of processes (default: all cores)"
+        "model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's"
+    )
+    arguments.add_argument(
+        "input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes"
+    )
+    arguments.add_argument(
+        "-o", "--output", type=Path, required=True, help="the folder for the results"
+    )
+    arguments.add_argument(
+        "--workers",
+        type=number_of_threads,
+        default=os.cpu_count() or 1,
+        help="number of processes (default: all cores)",
     )
     arguments.add_argument(
         "--engine",
         choices=["local", "ray"],
         default="local",
-        help="where the processes run: on this machine (default), or in a Ray cluster (RAY_ADDRESS) with the same paths",
+        help=(
+            "where the processes run: on this machine (default), "
+            "or in a Ray cluster (RAY_ADDRESS) with the same paths"
+        ),
     )
     add_options(arguments, "parse_many")
     args = arguments.parse_intermixed_args()
@@ -57,7 +71,9 @@ def main() -> int:
     claim(args.output, folder, options, checked.tokenizer_path, shards)
     left = to_parse(shards)
     if left:
-        checked.warm_up()  # once, for all processes on this machine; other machines of a cluster compile for themselves
+        # once, for all processes on this machine;
+        # other machines of a cluster compile for themselves
+        checked.warm_up()
     changed, there = sum(map(has_changed, left)), len(shards) - len(left)
     refusals = Refusals(args.output)
     failed = words = 0
@@ -74,14 +90,22 @@ def main() -> int:
                 refusals.remember(outcome)
                 bar.update()
     except KeyboardInterrupt as stop:
-        stop.add_note("interrupted; finished files are kept: start the same command again to parse the rest")
+        stop.add_note(
+            "interrupted; finished files are kept: start the same command again to parse the rest"
+        )
         raise
     parsed = f"{counted(len(left) - failed, 'file')} parsed, {counted(words, 'word')}"
     print(f"{parsed}; {there:,} were there already; {failed:,} failed", file=sys.stderr)
     if changed:
-        print(f"parsed again, as the input has changed since: {counted(changed, 'file')}", file=sys.stderr)
+        print(
+            f"parsed again, as the input has changed since: {counted(changed, 'file')}",
+            file=sys.stderr,
+        )
     refused = refusals.of(shards)
     if before := refusals.of(set(shards) - set(left)):
         are = "is" if before == 1 else "are"
-        print(f"{counted(before, 'sentence')} in files parsed earlier {are} not CoNLL-U", file=sys.stderr)
+        print(
+            f"{counted(before, 'sentence')} in files parsed earlier {are} not CoNLL-U",
+            file=sys.stderr,
+        )
     return int(failed > 0 or refused > 0)

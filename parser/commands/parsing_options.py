@@ -1,4 +1,6 @@
-"""Options of the parsing commands, bytecode for a fast start, and settings of Python's threads and garbage collector."""
+"""Options of the parsing commands, bytecode for a fast start,
+and settings of Python's threads and garbage collector.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,20 @@ from parser.decoding.parse_options import Input, OutputFormat, ParseOptions, Tag
 
 _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 
-# Seconds after which a thread that runs Python code yields to another thread; Python's default is 0.005.
+# Seconds after which a thread that runs Python code yields to another thread;
+# Python's default is 0.005.
 _SWITCH_INTERVAL = 0.0001
 
-# New objects after which Python searches for cycles of garbage: young ones, and how many such searches before one among older
-# objects. Parsing makes many objects and few cycles: by default, the searches take an eighth of the time.
+# New objects after which Python searches for cycles of garbage: young ones, and how many such
+# searches before one among older objects. Parsing makes many objects and few cycles: by default,
+# the searches take an eighth of the time.
 _COLLECT_AFTER = (20_000, 20, 100)
 
 
 def add_options(parser: ArgumentParser, command: str) -> None:
-    """Add the command's flags of ParseOptions; only flags that are given become attributes of the parsed arguments."""
+    """Add the command's flags of ParseOptions;
+    only flags that are given become attributes of the parsed arguments.
+    """
     for name, (kind, flag) in flags().items():
         if command not in flag.commands:
             continue
@@ -35,13 +41,23 @@ def add_options(parser: ArgumentParser, command: str) -> None:
             parser.add_argument(_flag(name), action="store_true", default=SUPPRESS, help=flag.help)
         elif issubclass(kind, StrEnum):
             choices = [*kind]
-            parser.add_argument(_flag(name), choices=choices, type=member_of(kind), default=SUPPRESS, help=flag.help)
+            parser.add_argument(
+                _flag(name),
+                choices=choices,
+                type=member_of(kind),
+                default=SUPPRESS,
+                help=flag.help,
+            )
         else:
             reads = positive if kind is int else kind
-            parser.add_argument(_flag(name), type=reads, metavar=flag.metavar, default=SUPPRESS, help=flag.help)
+            parser.add_argument(
+                _flag(name), type=reads, metavar=flag.metavar, default=SUPPRESS, help=flag.help
+            )
 
 
-def options_of(args: Namespace, command: str, named_lattices: bool = False, named_json: bool = False) -> ParseOptions:
+def options_of(
+    args: Namespace, command: str, named_lattices: bool = False, named_json: bool = False
+) -> ParseOptions:
     """Return the options that add_options() has read.
 
     Args:
@@ -64,13 +80,25 @@ def options_of(args: Namespace, command: str, named_lattices: bool = False, name
         if kind not in command_flags[name].input:
             shown = _flag(name) if value is True else f"{_flag(name)} {value}"
             is_for_text = kind is Input.CONLLU and Input.TEXT in command_flags[name].input
-            raise OptimalStepError(f"{shown} is not supported with {kind}; {'add --text' if is_for_text else 'leave it out'}")
+            raise OptimalStepError(
+                f"{shown} is not supported with {kind}; "
+                f"{'add --text' if is_for_text else 'leave it out'}"
+            )
     if "tags" in command_flags and values.get("tags") is TagUse.KEEP and kind is Input.TEXT:
-        raise OptimalStepError("--tags keep: text has no tags to keep, and all predicted tags are written; leave it out")
-    options = ParseOptions(**values)
-    if "tags" in command_flags and options.lexicon is not None and kind is Input.CONLLU and options.tags is TagUse.KEEP:
         raise OptimalStepError(
-            f"--lexicon {options.lexicon} has no use, as no lemmas are written; add --tags=fill, or leave it out"
+            "--tags keep: text has no tags to keep, and all predicted tags are written; "
+            "leave it out"
+        )
+    options = ParseOptions(**values)
+    if (
+        "tags" in command_flags
+        and options.lexicon is not None
+        and kind is Input.CONLLU
+        and options.tags is TagUse.KEEP
+    ):
+        raise OptimalStepError(
+            f"--lexicon {options.lexicon} has no use, as no lemmas are written; "
+            "add --tags=fill, or leave it out"
         )
     return options
 
@@ -89,8 +117,8 @@ def write_bytecode() -> None:
 def short_switch_interval() -> Iterator[None]:
     """Set a short switch interval within the ``with`` block, for the whole process.
 
-    A thread that returns from compiled code waits for a thread that runs Python code, which numbers the new words of a chunk;
-    in the default interval it could parse hundreds of words.
+    A thread that returns from compiled code waits for a thread that runs Python code, which numbers
+    the new words of a chunk; in the default interval it could parse hundreds of words.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_INTERVAL)
@@ -102,7 +130,9 @@ def short_switch_interval() -> Iterator[None]:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let Python search for cycles of garbage more seldom within the ``with`` block, for the whole process."""
+    """Let Python search for cycles of garbage more seldom within the ``with`` block,
+    for the whole process.
+    """
     before = gc.get_threshold()
     gc.set_threshold(*_COLLECT_AFTER)
     try:

@@ -1,12 +1,15 @@
-"""Makes the trees of a CoNLL-U file projective: optimal-step projectivize INPUT [-o OUTPUT] [--count].
+"""Makes the trees of a CoNLL-U file projective:
+optimal-step projectivize INPUT [-o OUTPUT] [--count].
 
-INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each non-projective tree is replaced by a
-projective tree with as many of its arcs as possible (Nederhof 2019, Section 3); --method chooses among several. In these trees
-HEAD is rewritten, DEPREL stays, and DEPS becomes _. All else passes through byte for byte. An unknown HEAD (_) stays unknown,
-and a word that cannot keep its head may get _; --method lifting and --count need all heads.
+INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each
+non-projective tree is replaced by a projective tree with as many of its arcs as possible (Nederhof
+2019, Section 3); --method chooses among several. In these trees HEAD is rewritten, DEPREL stays,
+and DEPS becomes _. All else passes through byte for byte. An unknown HEAD (_) stays unknown, and a
+word that cannot keep its head may get _; --method lifting and --count need all heads.
 
---count writes a table instead of trees: for every sentence its number, its words, the most arcs that a projective tree can
-keep, and how many projective trees keep that many (an exact number of any size).
+--count writes a table instead of trees: for every sentence its number, its words, the most arcs
+that a projective tree can keep, and how many projective trees keep that many (an exact number of
+any size).
 """
 
 from __future__ import annotations
@@ -38,8 +41,8 @@ class Summary:
     def __str__(self) -> str:
         kept = 100 * self.kept / self.words if self.words else 100
         return (
-            f"{counted(self.sentences, 'sentence')}, {self.nonprojective:,} of them not projective; "
-            f"{kept:.2f}% of {counted(self.words, 'head')} kept"
+            f"{counted(self.sentences, 'sentence')}, {self.nonprojective:,} of them not "
+            f"projective; {kept:.2f}% of {counted(self.words, 'head')} kept"
         )
 
 
@@ -48,9 +51,15 @@ def projective_text(sentence: RawSentence, method: str, summary: Summary) -> str
     heads = sentence.heads(several_roots=True, partial=method != LIFTING)
     new_heads = oracles.lift(heads) if method == LIFTING else oracles.projectivize(heads, method)
     summary.nonprojective += new_heads != heads
-    summary.kept += sum(new == old != UNKNOWN_HEAD for new, old in zip(new_heads, heads, strict=True))
+    summary.kept += sum(
+        new == old != UNKNOWN_HEAD for new, old in zip(new_heads, heads, strict=True)
+    )
     written = [EMPTY if head == UNKNOWN_HEAD else head for head in new_heads]
-    return "".join(sentence.lines) if new_heads == heads else rewrite(sentence, written, sentence.column(DEPREL))
+    return (
+        "".join(sentence.lines)
+        if new_heads == heads
+        else rewrite(sentence, written, sentence.column(DEPREL))
+    )
 
 
 def count_row(sentence: RawSentence, summary: Summary) -> str:
@@ -69,7 +78,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
     parser.add_argument("--count", action="store_true", help="count the best projective trees")
     methods = (*oracles.PROJECTIVIZATIONS, LIFTING)
-    parser.add_argument("--method", choices=methods, default=methods[0], help=f"default: {methods[0]}")
+    parser.add_argument(
+        "--method", choices=methods, default=methods[0], help=f"default: {methods[0]}"
+    )
     options = parser.parse_args(arguments)
     check_output(options.output, options.input)
     summary = Summary()

@@ -1,4 +1,6 @@
-"""Explanations of settings from the comments of configs/, for optimal-step train --help and tables of the documentation."""
+"""Explanations of settings from the comments of configs/,
+for optimal-step train --help and tables of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from parser.settings.files import CONFIGS
 from parser.settings.groups import keys
 from parser.settings.overrides import CHOICES, training_settings
 
-# The files whose comments explain keys; the first file that has a key gives its explanation and the value shown.
+# The files whose comments explain keys; the first file that has a key gives its explanation and the
+# value shown.
 SECTIONS = {
     "The treebank": ("treebank/sample.yaml",),
     "Every run": ("train.yaml",),
@@ -32,7 +35,9 @@ _ABSENT = "???"
 
 
 def explained(path: Path) -> dict[str, tuple[str, str]]:
-    """Return the value and the comment of each key of a settings file; a comment may continue on further lines."""
+    """Return the value and the comment of each key of a settings file;
+    a comment may continue on further lines.
+    """
     explanations: dict[str, tuple[str, str]] = {}
     parents: list[tuple[int, str]] = []
     package = f"{path.parent.name}." if path.parent.name in ("beam", "treebank") else ""
@@ -57,7 +62,9 @@ def explained(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def schema_keys() -> list[str]:
-    """Return the keys of all settings, for any choice of the groups, without the columns of Table 7."""
+    """Return the keys of all settings, for any choice of the groups,
+    without the columns of Table 7.
+    """
     return [key.name for key in keys().values() if not key.is_group and key.name != "table7"]
 
 
@@ -75,13 +82,16 @@ def sections() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
         rows = []
         for file in files:
             entries = explained(CONFIGS / file)
-            rows += [(key, *entries[key]) for key in every_key if key in entries and key not in done]
+            rows += [
+                (key, *entries[key]) for key in every_key if key in entries and key not in done
+            ]
             done |= {key for key in every_key if key in entries}
         yield title, rows
 
 
 def settings_help(overrides: Sequence[str]) -> str:
-    """Return the text of --help: choices of groups, all settings with their values in the run, and their number.
+    """Return the text of --help: choices of groups, all settings with their values in the run,
+    and their number.
 
     Raises:
         SettingsError: the overrides are not valid.
@@ -92,11 +102,21 @@ def settings_help(overrides: Sequence[str]) -> str:
         "",
         "  -m: a sweep, one run for each value of KEY=A,B",
     ]
-    lines += ["  --dry-run: print the plan of the run, and stop", "  --cfg job: print all settings of the run"]
-    lines += ["  --hydra-help: print further options, those of hydra", "", "Choices that set other keys"]
+    lines += [
+        "  --dry-run: print the plan of the run, and stop",
+        "  --cfg job: print all settings of the run",
+    ]
+    lines += [
+        "  --hydra-help: print further options, those of hydra",
+        "",
+        "Choices that set other keys",
+    ]
     for group, _, comment in groups():
         names = f"; one of {', '.join(oracles.all_names())}" if group == "oracle" else ""
-        lines += _entry(f"{group}={_value(run, group) or OmegaConf.select(run, f'{group}.name')}", f"{comment}{names}")
+        lines += _entry(
+            f"{group}={_value(run, group) or OmegaConf.select(run, f'{group}.name')}",
+            f"{comment}{names}",
+        )
     for title, rows in sections():
         lines += ["", title]
         for key, in_file, comment in rows:
@@ -107,19 +127,27 @@ def settings_help(overrides: Sequence[str]) -> str:
 
 
 def _value(run: Any, key: str) -> str | None:
-    """Return the value as a command line gives it; None if the run has no such setting, or it is a group."""
+    """Return the value as a command line gives it; None if the run has no such setting,
+    or it is a group.
+    """
     value = OmegaConf.select(run, key, default=_ABSENT)
     if value is _ABSENT or OmegaConf.is_dict(value):
         return None
     if OmegaConf.is_list(value):
         return f"[{','.join(map(str, value))}]"
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return (
+        "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
 
 
 def _entry(setting: str, comment: str) -> list[str]:
-    """Return the lines of a setting: its comment, wrapped, is beside it, or below a long setting."""
+    """Return the lines of a setting: its comment, wrapped, is beside it,
+    or below a long setting.
+    """
     margin = " " * _MARGIN
-    wrapped = textwrap.wrap(comment, _WIDTH, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False) or [""]
+    wrapped = textwrap.wrap(
+        comment, _WIDTH, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
+    ) or [""]
     if len(setting) + 4 > _MARGIN:
         return [f"  {setting}", *filter(None, wrapped)]
     return [f"{f'  {setting}':{_MARGIN}}{wrapped[0].lstrip()}".rstrip(), *wrapped[1:]]

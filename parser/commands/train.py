@@ -1,6 +1,8 @@
-"""Trains a parser: optimal-step train [treebank=hu] [column=5] [recipe=paper] [KEY=VALUE ...]; --help shows all keys.
+"""Trains a parser: optimal-step train [treebank=hu] [column=5] [recipe=paper] [KEY=VALUE ...];
+--help shows all keys.
 
--m runs a sweep over all combinations, and ends with a table of its jobs: optimal-step train -m treebank=hu,el column=1,5.
+-m runs a sweep over all combinations, and ends with a table of its jobs: optimal-step train -m
+treebank=hu,el column=1,5.
 """
 
 from __future__ import annotations
@@ -29,7 +31,14 @@ from parser import failures
 from parser.commands import command_line
 from parser.commands.settings_help import settings_help
 from parser.data.word_vectors import background_vectors
-from parser.model_folder import MODEL, VOCABULARIES, find_model, has_tokenizer, predicted_columns, read_json
+from parser.model_folder import (
+    MODEL,
+    VOCABULARIES,
+    find_model,
+    has_tokenizer,
+    predicted_columns,
+    read_json,
+)
 from parser.settings import Settings, register
 from parser.settings.files import CONFIGS, completed, treebank_changes
 from parser.settings.given import NOTHING_GIVEN, Given
@@ -42,12 +51,13 @@ from parser.training.observers import Observer, RunStart, Update
 from parser.training.sweeps import JobError, JobFolders, SweepJob, read_jobs, table
 
 log = logging.getLogger(__name__)
-results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log; the results are also printed
+# configs/train.yaml sends it only to train.log; the results are also printed
+results = logging.getLogger("results")
 
 # Printed after a run of the default recipe, which is not the most accurate.
 _REPRODUCTION = (
-    "recipe=paper reproduces Nederhof (2019); for a more accurate parser choose recipe=accurate (input with tags) or "
-    "recipe=text (input without tags)"
+    "recipe=paper reproduces Nederhof (2019); for a more accurate parser choose recipe=accurate "
+    "(input with tags) or recipe=text (input without tags)"
 )
 
 # Hydra's list of settings that tell no job of a sweep apart: those with one value.
@@ -61,7 +71,9 @@ register()
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def _job(settings: Settings) -> float | None:
-    """Train into hydra's run folder and print the final metrics; return dev LAS, which a sweeper can search with."""
+    """Train into hydra's run folder and print the final metrics; return dev LAS,
+    which a sweeper can search with.
+    """
     try:
         return run(settings)
     except JobError:
@@ -74,7 +86,8 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     """Train within a job of hydra; ``observers`` hear of the run.
 
     Raises:
-        JobError: an error in a sweep, which goes on with its next job; a single run exits with the message of bad input.
+        JobError: an error in a sweep, which goes on with its next job;
+            a single run exits with the message of bad input.
     """
     job = HydraConfig.get()
     folder, given = Path(unresolved(job.runtime, "output_dir")), _given(job)
@@ -98,14 +111,25 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
         message = failures.told(error)
         SweepJob(number, [*given.words], error=message).write(folder)
         shown = failures.has_traceback(error)
-        log.error("job %d failed; the table at the end says why", number, exc_info=error if shown else None)
+        log.error(
+            "job %d failed; the table at the end says why",
+            number,
+            exc_info=error if shown else None,
+        )
         raise JobError(message) from error
-    SweepJob(number, [*given.words], _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
+    SweepJob(
+        number,
+        [*given.words],
+        _las(metrics, "dev"),
+        _las(metrics, "test"),
+        time.perf_counter() - begun,
+    ).write(folder)
     return _las(metrics, "dev")
 
 
 def _remove_if_unused(folder: Path, not_ours: set[str]) -> None:
-    """Remove the folders that hydra has made for a run or a sweep that never began; older folders stay.
+    """Remove the folders that hydra has made for a run or a sweep that never began;
+    older folders stay.
 
     ``not_ours``: names of files that may be removed with a folder.
     """
@@ -137,7 +161,9 @@ def _given(job: HydraConf) -> Given:
     return Given(unresolved(job.overrides, "task"))
 
 
-def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
+def _train(
+    settings: Settings, given: Given, folder: Path, observers: Sequence[Observer]
+) -> dict[str, Any]:
     job = HydraConfig.get()
     place = Path(unresolved(job.runtime, "cwd"))
     settings = started(settings, given, place)
@@ -153,7 +179,9 @@ def _train(settings: Settings, given: Given, folder: Path, observers: Sequence[O
         from parser.training.run_folder import CHECKPOINT, MANIFEST
 
         if any((folder / name).exists() for name in (CHECKPOINT, MANIFEST, MODEL)):
-            raise OptimalStepError(f"{folder} holds a run without folds; choose another hydra.run.dir")
+            raise OptimalStepError(
+                f"{folder} holds a run without folds; choose another hydra.run.dir"
+            )
     runs = []
     for number, plan in enumerate(planned, 1):
         run_folder, how, fold = folder, [*given.words], None
@@ -189,25 +217,46 @@ def _outline(plan: Plan, folder: Path) -> str:
     """Return the outline of a run into the folder: files, models and passes, a line for each."""
     models = {key: find_model(Path(model)) for key, model in plan.files.models.items()}
     trained = [pass_plan for pass_plan in plan.passes if not getattr(pass_plan, "given", False)]
-    passes = {pass_plan.name: f"{pass_plan.epochs} epochs, {pass_plan.trees} trees" for pass_plan in trained}
-    parts = {**plan.labels, **plan.files.named, "held out": plan.files.train.held_out, **models, **passes, "folder": folder}
-    return "\n".join(f"{name:<24}{value}" for name, value in parts.items() if value not in (None, (0.0, 0.0)))
+    passes = {
+        pass_plan.name: f"{pass_plan.epochs} epochs, {pass_plan.trees} trees"
+        for pass_plan in trained
+    }
+    parts = {
+        **plan.labels,
+        **plan.files.named,
+        "held out": plan.files.train.held_out,
+        **models,
+        **passes,
+        "folder": folder,
+    }
+    return "\n".join(
+        f"{name:<24}{value}" for name, value in parts.items() if value not in (None, (0.0, 0.0))
+    )
 
 
 def _first_commands(folder: Path) -> str:
     from parser.decoding.files.missing_columns import tags_read
 
-    reads_text = has_tokenizer(folder / MODEL) and not tags_read(read_json(folder / MODEL, VOCABULARIES)["attributes"])
+    reads_text = has_tokenizer(folder / MODEL) and not tags_read(
+        read_json(folder / MODEL, VOCABULARIES)["attributes"]
+    )
     input_options = "text.txt --text" if reads_text else "input.conllu"
-    parse = f"{shell_command(['optimal-step', 'parse', str(folder)])} {input_options} -o trees.conllu"
+    parse = (
+        f"{shell_command(['optimal-step', 'parse', str(folder)])} {input_options} -o trees.conllu"
+    )
     return f"to parse, and to look at the trees:\n  {parse}\n  optimal-step draw trees.conllu"
 
 
-def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], overrides: Sequence[str]) -> dict[str, Any]:
-    """Train into a folder, and return the metrics; ``overrides``: the settings in the card's command."""
+def _train_one(
+    plan: Plan, folder: Path, observers: Sequence[Observer], overrides: Sequence[str]
+) -> dict[str, Any]:
+    """Train into a folder, and return the metrics; ``overrides``:
+    the settings in the card's command.
+    """
     try:
         with background_vectors(plan.vector_request) as vectors:
-            # These import torch, which takes a second or two, while the word vectors are being trained.
+            # These import torch, which takes a second or two,
+            # while the word vectors are being trained.
             from parser.training.model_card import ModelCard
             from parser.training.run import train
 
@@ -218,12 +267,17 @@ def _train_one(plan: Plan, folder: Path, observers: Sequence[Observer], override
         key, place = "hydra.run.dir", unresolved(job.runtime, "output_dir")
         if job.mode is RunMode.MULTIRUN:
             key, place = "hydra.sweep.dir", job.sweep.dir
-        stop.add_note(f"interrupted; to resume, start the same command here with {shell_command([], {key: place})}")
+        stop.add_note(
+            "interrupted; to resume, start the same command here with "
+            f"{shell_command([], {key: place})}"
+        )
         raise
 
 
 class _HydraFiles(Observer):
-    """A writer of .hydra/, which writes as hydra would, but only once the run has locked its folder."""
+    """A writer of .hydra/, which writes as hydra would,
+    but only once the run has locked its folder.
+    """
 
     def __init__(self, job: HydraConf, settings: Settings) -> None:
         self._job, self._settings = job, settings
@@ -232,7 +286,11 @@ class _HydraFiles(Observer):
         """Write the files."""
         folder = start.folder / ".hydra"
         folder.mkdir(exist_ok=True)
-        parts = {"config": self._settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
+        parts = {
+            "config": self._settings,
+            "hydra": {"hydra": self._job},
+            "overrides": self._job.overrides.task,
+        }
         for name, part in parts.items():
             OmegaConf.save(part, folder / f"{name}.yaml")
 
@@ -246,49 +304,75 @@ class _Interruptible(Observer):
 
 
 def _run_name(*, _root_: DictConfig) -> str:
-    """Return the name of a run's folder, in letters and digits of any script: treebank, column or system, recipe, seed."""
+    """Return the name of a run's folder, in letters and digits of any script: treebank,
+    column or system, recipe, seed.
+    """
     run, given = _root_, _given(_root_.hydra)
     name = OmegaConf.select(run, "treebank.name", default=None)
     with suppress(ValueError, OmegaConfBaseException):  # the run itself reports the error
         name = treebank_changes(run.treebank, given).get("name", name)
-    short = _safe(name or "").encode()[:100].decode(errors="ignore") or "unnamed"  # file systems have room for 255 bytes
-    has_column = run.column is not None and ("column" in given.names or "treebank.train" not in given.names)
-    name = f"{short}-{f'column{run.column}' if has_column else run.system}-{run.recipe}-seed{run.seed}"
-    others = "".join(f"-{key}={_safe(value)}" for key, value in swept(_root_.hydra).items() if key not in _NAMED)
+    # file systems have room for 255 bytes
+    short = _safe(name or "").encode()[:100].decode(errors="ignore") or "unnamed"
+    has_column = run.column is not None and (
+        "column" in given.names or "treebank.train" not in given.names
+    )
+    name = (
+        f"{short}-{f'column{run.column}' if has_column else run.system}-{run.recipe}-seed{run.seed}"
+    )
+    others = "".join(
+        f"-{key}={_safe(value)}" for key, value in swept(_root_.hydra).items() if key not in _NAMED
+    )
     return name + others.encode()[:90].decode(errors="ignore").rstrip("-_.=")
 
 
 def _safe(text: str) -> str:
-    """Return a text as a part of a folder's name: letters and digits of any script, and a few signs."""
+    """Return a text as a part of a folder's name: letters and digits of any script,
+    and a few signs.
+    """
     return re.sub(
-        "_+", "_", "".join(character if character in "+.-" or f"a{character}".isidentifier() else "_" for character in text)
+        "_+",
+        "_",
+        "".join(
+            character if character in "+.-" or f"a{character}".isidentifier() else "_"
+            for character in text
+        ),
     ).strip("._-+")
 
 
 def swept(hydra: HydraConf) -> dict[str, str]:
-    """Return the settings in which a job of a sweep may differ from others, and its values; nothing outside a sweep."""
+    """Return the settings in which a job of a sweep may differ from others, and its values;
+    nothing outside a sweep.
+    """
     if hydra.mode is not RunMode.MULTIRUN:
         return {}
     fixed = {*hydra.job.config.override_dirname.exclude_keys}
     return {
-        setting.name: setting.text for setting in _given(hydra).settings if setting.name not in fixed and not setting.is_deleted
+        setting.name: setting.text
+        for setting in _given(hydra).settings
+        if setting.name not in fixed and not setting.is_deleted
     }
 
 
 def with_fixed(given: Given) -> list[str]:
-    """Return the words of a sweep, and for hydra the settings among them that have one value; see swept()."""
+    """Return the words of a sweep, and for hydra the settings among them that have one value;
+    see swept().
+    """
     fixed = [
         setting.name
         for setting in given.settings
         if not (setting.read is None or setting.is_sweep or setting.name.startswith("hydra"))
     ]
     words = given.words
-    place = next((number for number, word in enumerate(words) if "=" in word and not word.startswith("-")), len(words))
+    place = next(
+        (number for number, word in enumerate(words) if "=" in word and not word.startswith("-")),
+        len(words),
+    )
     # Beside the other settings: hydra takes no KEY=VALUE on both sides of an option.
     return [*words[:place], f"{_FIXED}=[{','.join(dict.fromkeys(fixed))}]", *words[place:]]
 
 
-OmegaConf.register_new_resolver("run_name", _run_name, replace=True)  # configs/train.yaml names folders with it
+# configs/train.yaml names folders with it
+OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
 
 
 def _las(metrics: dict[str, Any], split: str) -> float | None:
@@ -298,10 +382,16 @@ def _las(metrics: dict[str, Any], split: str) -> float | None:
 def main() -> None:
     """Train as the command line says, or explain the settings."""
     if {"-h", "--help"} & set(sys.argv):
-        print(settings_help([word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]))
+        print(
+            settings_help(
+                [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
+            )
+        )
         return
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra then raises errors instead of printing a traceback
-    JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv  # an earlier command of this process may have been a sweep
+    # hydra then raises errors instead of printing a traceback
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    # an earlier command of this process may have been a sweep
+    JobFolders.sweep, JobFolders.is_dry = None, _DRY_RUN in sys.argv
     words, given = [word for word in sys.argv[1:] if word != _DRY_RUN], NOTHING_GIVEN
     words.sort(key=lambda word: not is_sweep([word]))  # hydra refuses -m between settings
     sweep = is_sweep(words)
@@ -324,7 +414,8 @@ def main() -> None:
         if not jobs:
             _remove_if_unused(JobFolders.sweep, {"multirun.yaml"})
             raise OptimalStepError(
-                "this sweep has no jobs: glob() matches no name, or its key is not a group; give KEY=A,B instead"
+                "this sweep has no jobs: glob() matches no name, or its key is not a group; "
+                "give KEY=A,B instead"
             )
         print(f"\n{table(jobs)}\n\nrun folders: {JobFolders.sweep}")
         if any(job.error is not None for job in jobs):

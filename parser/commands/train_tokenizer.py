@@ -1,8 +1,10 @@
-"""Gives the folder of a model a tokenizer, so that it parses text: optimal-step train_tokenizer RUN --train FILE [--dev FILE].
+"""Gives the folder of a model a tokenizer, so that it parses text: optimal-step train_tokenizer RUN
+--train FILE [--dev FILE].
 
-It takes seconds (docs/text.md); the parser stays as it is. A segmenter is trained as well, which takes a minute or two, and is
-kept if its sentences of --dev are better. What split text in the folder before goes. Training with tokenizer=characters, the
-default of recipe=text and recipe=fast, does the same.
+It takes seconds (docs/text.md); the parser stays as it is. A segmenter is trained as well, which
+takes a minute or two, and is kept if its sentences of --dev are better. What split text in the
+folder before goes. Training with tokenizer=characters, the default of recipe=text and recipe=fast,
+does the same.
 """
 
 from __future__ import annotations
@@ -22,8 +24,20 @@ def main() -> None:
     """Train the tokenizer of the run that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN", help="a run's folder, or a model's")
-    parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="FILE", help="CoNLL-U to learn from")
-    parser.add_argument("--dev", type=Path, metavar="FILE", help="CoNLL-U to choose on (default: nothing is chosen)")
+    parser.add_argument(
+        "--train",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="CoNLL-U to learn from",
+    )
+    parser.add_argument(
+        "--dev",
+        type=Path,
+        metavar="FILE",
+        help="CoNLL-U to choose on (default: nothing is chosen)",
+    )
     parser.add_argument(
         "--segmenter",
         type=SegmenterName,
@@ -31,12 +45,19 @@ def main() -> None:
         default=SegmenterName.auto,
         help="as the setting segmenter= (default: auto, which needs --dev)",
     )
-    parser.add_argument("--language", metavar="CODE", help="whose known abbreviations count (default: as the files are named)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the training (default: 1)")
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        help="whose known abbreviations count (default: as the files are named)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the training (default: 1)"
+    )
     args = parser.parse_args()
     if not args.run.is_dir():
         raise OptimalStepError(
-            f"{args.run}: there is no folder of this name; a shipped or fetched model is not changed, so copy its folder first"
+            f"{args.run}: there is no folder of this name; a shipped or fetched model is not "
+            "changed, so copy its folder first"
         )
     if args.seed < 0:
         raise OptimalStepError(f"--seed {args.seed} is negative; give 0 or more")
@@ -50,8 +71,13 @@ def main() -> None:
 
     torch.set_num_threads(1)
     language = args.language or language_of([*map(str, args.train)])
-    write_splitting(args.train, args.dev, folder, args.seed, segmenter=args.segmenter, language=language)
+    write_splitting(
+        args.train, args.dev, folder, args.seed, segmenter=args.segmenter, language=language
+    )
     (folder / UDPIPE_TOKENIZER).unlink(missing_ok=True)
     print(f"{folder / TOKENIZER}: written")
     if tags := tags_read(read_json(folder, VOCABULARIES)["attributes"]):
-        print(f"this model reads {tags}, which text lacks; it parses text with --allow-missing-columns only, and worse")
+        print(
+            f"this model reads {tags}, which text lacks; it parses text with "
+            "--allow-missing-columns only, and worse"
+        )

@@ -1,1 +1,3 @@
-"""CoNLL-U files: opened, checked, read as lines or as bytes, and written with other trees and nothing else changed."""
+"""CoNLL-U files: opened, checked, read as lines or as bytes,
+and written with other trees and nothing else changed.
+"""

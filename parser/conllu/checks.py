@@ -1,7 +1,8 @@
 """The checks that all readers of CoNLL-U share: the ids of the lines, and heads that make a tree.
 
-Format: https://universaldependencies.org/format.html. Words have the ids 1, 2, 3... The line of a multiword token, ``3-4``,
-is before its first word. An empty node, ``3.1``, is after word 3 (``0.1`` before word 1). Only words are nodes of the tree.
+Format: https://universaldependencies.org/format.html. Words have the ids 1, 2, 3... The line of a
+multiword token, ``3-4``, is before its first word. An empty node, ``3.1``, is after word 3 (``0.1``
+before word 1). Only words are nodes of the tree.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ BYTE_ORDER_MARK = "\ufeff"  # some editors write it before a text in UTF-8
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 
-# The digits of the longest number that is converted exactly. A longer one is too large for any sentence, and Python would not
-# convert more than 4,300 digits.
+# The digits of the longest number that is converted exactly. A longer one is too large for any
+# sentence, and Python would not convert more than 4,300 digits.
 _MAX_DIGITS = 18
 
 # How many characters of a text an error quotes.
@@ -33,11 +34,14 @@ _QUOTED = 60
 
 
 class ConlluError(OptimalStepError):
-    """A file cannot be read as CoNLL-U. The message names the file, the line, the sentence and the fix."""
+    """A file cannot be read as CoNLL-U. The message names the file, the line,
+    the sentence and the fix.
+    """
 
 
 class LineError(OptimalStepError):
-    """A fault in one line of a sentence; the reader, which knows file and line, makes a ConlluError of it.
+    """A fault in one line of a sentence; the reader, which knows file and line,
+    makes a ConlluError of it.
 
     Attributes:
         row: number of the line among the lines of the sentence that are not comments, from 0.
@@ -79,13 +83,20 @@ def describe_file(path: str) -> str:
 
 
 def describe_place(path: str, line: int | None, sentence: int, sent_id: str | None = None) -> str:
-    """Return the beginning of an error about a sentence; ``line`` (None: not named) and ``sentence`` count from 1."""
+    """Return the beginning of an error about a sentence; ``line`` (None: not named) and
+    ``sentence`` count from 1.
+    """
     named = f" (sent_id {shortened(sent_id)})" if sent_id else ""
-    return f"{describe_file(path)}{'' if line is None else f', line {line}'}, sentence {sentence}{named}"
+    return (
+        f"{describe_file(path)}{'' if line is None else f', line {line}'}, "
+        f"sentence {sentence}{named}"
+    )
 
 
 def is_blank(line: str) -> bool:
-    """Return whether a line ends a sentence. A line of tabs does not: it is a token with empty columns."""
+    """Return whether a line ends a sentence. A line of tabs does not:
+    it is a token with empty columns.
+    """
     return not line.strip(" \r\n")
 
 
@@ -95,7 +106,8 @@ def sort_rows(ids: Sequence[str]) -> Rows:
     Raises:
         LineError: an id is invalid, or out of order.
     """
-    if all(map(str.__eq__, ids, map(str, range(1, len(ids) + 1)))):  # nearly every sentence of most treebanks
+    # nearly every sentence of most treebanks
+    if all(map(str.__eq__, ids, map(str, range(1, len(ids) + 1)))):
         return Rows(list(range(len(ids))))
     rows = Rows()
     covered = 0  # the last word of the previous multiword token
@@ -112,37 +124,63 @@ def sort_rows(ids: Sequence[str]) -> Rows:
         if row > 0 and first == ("0" if separator == "." else "1"):
             begins = ", or put an empty line before it if a sentence begins here"
         if separator is None:
-            fix = begins if row > 0 else ", or remove the empty line before it if the sentence began above"
-            raise LineError(row, f"word {named} where word {following} is expected; number the words 1, 2, 3...{fix}")
+            fix = (
+                begins
+                if row > 0
+                else ", or remove the empty line before it if the sentence began above"
+            )
+            raise LineError(
+                row,
+                f"word {named} where word {following} is expected; number the words 1, "
+                f"2, 3...{fix}",
+            )
         if separator == ".":
             if _number(first) != following - 1:
                 place = f"its place is after word {shortened(first)}"
-                raise LineError(row, f"empty node {named} after word {following - 1}; {place}{begins}")
+                raise LineError(
+                    row, f"empty node {named} after word {following - 1}; {place}{begins}"
+                )
             rows.empty_nodes.append(row)
         elif _number(second) < _number(first):
-            raise LineError(row, f"multiword token {named} ends before it begins; write the lower id first")
+            raise LineError(
+                row, f"multiword token {named} ends before it begins; write the lower id first"
+            )
         elif _number(first) != following:
             fix = f"put its line before its first word{begins}"
             raise LineError(row, f"multiword token {named} before word {following}; {fix}")
         elif following <= covered:
-            raise LineError(row, f"multiword token {named} overlaps the one before it; put every word in at most one")
+            raise LineError(
+                row,
+                f"multiword token {named} overlaps the one before it; "
+                "put every word in at most one",
+            )
         else:
             covered = _number(second)
             rows.multiwords.append((row, following, covered))
     if covered > len(rows.words):
         row = rows.multiwords[-1][0]
-        raise LineError(row, f"multiword token {shortened(ids[row])} ends after the last word; correct its id")
+        raise LineError(
+            row, f"multiword token {shortened(ids[row])} ends after the last word; correct its id"
+        )
     return rows
 
 
 def _number(digits: str) -> int:
-    """Convert digits to int; a number of more than _MAX_DIGITS digits is cut, and still too large for any sentence."""
+    """Convert digits to int; a number of more than _MAX_DIGITS digits is cut,
+    and still too large for any sentence.
+    """
     return int(digits) if len(digits) <= _MAX_DIGITS else int(digits.lstrip("0")[:_MAX_DIGITS] or 0)
 
 
 def id_faults(ids: Sequence[str]) -> list[LineError]:
-    """Return the faults of all invalid ids; if all are valid, of the first one out of order, which may cause the others."""
-    faults = [_not_an_id(row, identifier) for row, identifier in enumerate(ids) if _ID.fullmatch(identifier) is None]
+    """Return the faults of all invalid ids; if all are valid, of the first one out of order,
+    which may cause the others.
+    """
+    faults = [
+        _not_an_id(row, identifier)
+        for row, identifier in enumerate(ids)
+        if _ID.fullmatch(identifier) is None
+    ]
     if not faults:
         try:
             sort_rows(ids)
@@ -161,7 +199,9 @@ def _not_an_id(row: int, identifier: str) -> LineError:
 
 
 def head_faults(texts: Sequence[str], n: int, partial: bool = False) -> Iterator[LineError]:
-    """Yield a fault for each HEAD that is not an integer in 0..n; ``row`` is the word's place among the words, from 0."""
+    """Yield a fault for each HEAD that is not an integer in 0..n;
+    ``row`` is the word's place among the words, from 0.
+    """
     for row, text in enumerate(texts):
         fix = "write the id of a word, or 0 for the root"
         if partial and text == EMPTY:
@@ -189,7 +229,8 @@ def parse_heads(texts: Sequence[str], partial: bool = False) -> list[int]:
 
 
 def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
-    """Refuse heads that are not a tree, or a part of one, with exactly one child of the root, as in UD.
+    """Refuse heads that are not a tree, or a part of one, with exactly one child of the root,
+    as in UD.
 
     Args:
         heads: [h_1, ..., h_n], each in 0..n, or UNKNOWN_HEAD.
@@ -203,14 +244,18 @@ def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
 
 
 def tree_faults(heads: Sequence[int], several_roots: bool = False) -> Iterator[LineError]:
-    """Yield why heads are not a tree: several roots, no root, and each cycle; ``row`` is the place, from 0, of a wrong word.
+    """Yield why heads are not a tree: several roots, no root, and each cycle;
+    ``row`` is the place, from 0, of a wrong word.
 
     Linear: every word is visited once.
     """
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
     if len(roots) > 1 and not several_roots:
         listed = ", ".join(map(str, roots[:5])) + (", ..." if len(roots) > 5 else "")
-        yield LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all but one of them another head")
+        yield LineError(
+            roots[1] - 1,
+            f"several roots: the words {listed} have head 0; give all but one of them another head",
+        )
     if heads and not roots and UNKNOWN_HEAD not in heads:
         yield LineError(0, "no root: no word has head 0; give the root of the sentence head 0")
     seen_from = [0] * (len(heads) + 1)  # the word whose path to the root came here first
@@ -225,4 +270,6 @@ def tree_faults(heads: Sequence[int], several_roots: bool = False) -> Iterator[L
             while (parent := heads[cycle[-1] - 1]) != word:
                 cycle.append(parent)
             path = " -> ".join(map(str, [*cycle[:8], *(["..."] if len(cycle) > 8 else []), word]))
-            yield LineError(word - 1, f"a cycle: the heads lead from {path}; attach one of them elsewhere")
+            yield LineError(
+                word - 1, f"a cycle: the heads lead from {path}; attach one of them elsewhere"
+            )

@@ -1,9 +1,10 @@
-"""CoNLL-U as bytes, many sentences at a time: finds words, and replaces trees. The compiled counterpart of stream.py, for files
-without errors.
+"""CoNLL-U as bytes, many sentences at a time: finds words, and replaces trees. The compiled
+counterpart of stream.py, for files without errors.
 
-No object is made per word. stream.py reads chunks with errors, which it reports, and with rarities, such as an id of more than
-nine digits. Everything else is read here: comments, multiword tokens, empty nodes, CRLF, a byte order mark, bytes that are not
-UTF-8, a missing last newline. Time is linear in the bytes.
+No object is made per word. stream.py reads chunks with errors, which it reports, and with rarities,
+such as an id of more than nine digits. Everything else is read here: comments, multiword tokens,
+empty nodes, CRLF, a byte order mark, bytes that are not UTF-8, a missing last newline. Time is
+linear in the bytes.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from parser.conllu.checks import DEPS, HEAD, N_COLUMNS, UNKNOWN_HEAD, ConlluErro
 from parser.conllu.formats import check_line_ends
 from parser.kernels import kernel
 
-# Bytes of a sentence: some 500,000 words. A file without blank lines, such as text, would be read as one sentence.
+# Bytes of a sentence: some 500,000 words. A file without blank lines, such as text,
+# would be read as one sentence.
 LONGEST_SENTENCE = 2**25
 
-# Large chunks are faster, because equal words are computed once; but the last chunks should be small, so that several threads
-# end together. If the size of the rest is known, a chunk is a thread's share of it. Else chunks begin small, and grow to this
-# part of the bytes read so far.
+# Large chunks are faster, because equal words are computed once; but the last chunks should be
+# small, so that several threads end together. If the size of the rest is known, a chunk is a
+# thread's share of it. Else chunks begin small, and grow to this part of the bytes read so far.
 _PART_OF_READ = 8
 # For several threads, the smallest chunks are smaller than the largest by this factor.
 _SMALLEST = 4
@@ -62,7 +64,8 @@ def read_chunks(
 
     Args:
         size: bytes of a chunk; more if a sentence is longer.
-        threads: how many threads share the chunks. For several, some chunks are smaller than ``size``, to balance their work.
+        threads: how many threads share the chunks. For several, some chunks are smaller than
+            ``size``, to balance their work.
         name: the name of the file in errors.
 
     Raises:
@@ -83,8 +86,9 @@ def read_chunks(
             del held[:end]
         elif len(held) > LONGEST_SENTENCE:
             raise ConlluError(
-                f"{describe_file(name)}: from byte {n_read - len(held):,} on, there is no blank line in {len(held):,} bytes; "
-                "put one after each sentence; plain text can only be parsed: optimal-step parse --text"
+                f"{describe_file(name)}: from byte {n_read - len(held):,} on, there is no blank "
+                f"line in {len(held):,} bytes; put one after each sentence; plain text can only "
+                "be parsed: optimal-step parse --text"
             )
     if held:
         yield _chunk(held, first, name)
@@ -98,10 +102,13 @@ def _chunk(content: bytearray, first: bool, name: str) -> Chunk:
 
 
 def _bytes_left(stream: BinaryIO) -> int | None:
-    """Return how many bytes of a file on disk or in memory are left to read; None if that is unknown, as for a pipe."""
+    """Return how many bytes of a file on disk or in memory are left to read; None if that is
+    unknown, as for a pipe.
+    """
     if isinstance(stream, BytesIO):
         return len(stream.getbuffer()) - stream.tell()
-    if isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO):  # not a compressed file
+    # not a compressed file
+    if isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO):
         status = os.fstat(stream.fileno())
         return status.st_size - stream.tell() if stat.S_ISREG(status.st_mode) else None
     return None
@@ -115,12 +122,16 @@ def _size_for(threads: int, size: int, n_read: int, total: int | None) -> int:
         n_read: how many bytes have been read.
         total: how many bytes there are in all, if known. The file may have grown since.
     """
-    wanted = n_read // _PART_OF_READ if total is None or total <= n_read else (total - n_read) // threads
+    wanted = (
+        n_read // _PART_OF_READ if total is None or total <= n_read else (total - n_read) // threads
+    )
     return min(size, max(1, size // _SMALLEST, wanted))
 
 
 def _last_sentence_end(held: bytearray, searched: int) -> int:
-    """Return the place after a blank line in the unsearched bytes, the last if their line ends agree; 0 if there is none."""
+    """Return the place after a blank line in the unsearched bytes, the last if their line ends
+    agree; 0 if there is none.
+    """
     for blank in (b"\n\n", b"\n\r\n"):
         place = held.rfind(blank, max(0, searched - len(blank) + 1))
         if place >= 0:
@@ -140,8 +151,8 @@ class WordPositions:
         forms: int64[words], the positions of the columns FORM.
         heads: int64[words], the positions of the columns HEAD.
         miscs: int64[words], the positions of the tabs before the columns MISC.
-        offsets: int64[sentences + 1]: the words of sentence s are from ``offsets[s]`` to before ``offsets[s + 1]``; only
-            sentences with words count.
+        offsets: int64[sentences + 1]: the words of sentence s are from ``offsets[s]`` to before
+            ``offsets[s + 1]``; only sentences with words count.
         n_lines: the number of lines in the chunk.
     """
 
@@ -159,8 +170,12 @@ def find_words(chunk: Chunk) -> WordPositions | None:
     at_most = len(text) // _MIN_LINE + 1
     places = np.empty((3, at_most), np.int64)
     offsets = np.empty(at_most + 1, np.int64)
-    begin = len(_BYTE_ORDER_MARK) if chunk.first and chunk.content.startswith(_BYTE_ORDER_MARK) else 0
-    n_words, n_sentences, n_lines = _find_words(text, begin, np.empty(N_COLUMNS, np.int64), places, offsets)
+    begin = (
+        len(_BYTE_ORDER_MARK) if chunk.first and chunk.content.startswith(_BYTE_ORDER_MARK) else 0
+    )
+    n_words, n_sentences, n_lines = _find_words(
+        text, begin, np.empty(N_COLUMNS, np.int64), places, offsets
+    )
     if n_words < 0:
         return None
     forms, heads, miscs = places[:, :n_words]
@@ -169,14 +184,15 @@ def find_words(chunk: Chunk) -> WordPositions | None:
 
 
 def find_heads(words: WordPositions, several_roots: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the heads of the words, and where their relations are; None if stream.py should read and check them.
+    """Return the heads of the words, and where their relations are;
+    None if stream.py should read and check them.
 
     Args:
         several_roots: whether several words of a sentence may have head 0.
 
     Returns:
-        int32[words], the heads, UNKNOWN_HEAD for ``_``, each sentence's part of a tree; and int64[2, words], where the columns
-        DEPREL begin and end.
+        int32[words], the heads, UNKNOWN_HEAD for ``_``, each sentence's part of a tree; and
+        int64[2, words], where the columns DEPREL begin and end.
     """
     heads = np.empty(len(words.heads), np.int32)
     deprels = np.empty((2, len(words.heads)), np.int64)
@@ -208,15 +224,26 @@ class TreeWriter:
         """
         growth = len(heads) * (len(str(len(heads))) + self._longest)
         written = np.empty(len(words.text) + growth + (DEPS - HEAD + 1) * len(heads), np.uint8)
-        end = _write_trees(words.text, words.heads, words.miscs, heads, relations, self._symbols, self._ends, written)
+        end = _write_trees(
+            words.text,
+            words.heads,
+            words.miscs,
+            heads,
+            relations,
+            self._symbols,
+            self._ends,
+            written,
+        )
         return written[:end].data
 
 
 @kernel()
 def _find_words(text, begin, tabs, places, offsets):
-    """Fill in ``places`` and ``offsets``; return the numbers of words (-1 if something is uncommon), sentences and lines.
+    """Fill in ``places`` and ``offsets``; return the numbers of words (-1 if something is
+    uncommon), sentences and lines.
 
-    ``tabs`` is workspace, int64[N_COLUMNS]. The checks are those of formats.split_columns and checks.sort_rows.
+    ``tabs`` is workspace, int64[N_COLUMNS]. The checks are those of formats.split_columns and
+    checks.sort_rows.
     """
     uncommon = (-1, 0, 0)
     n_words = n_sentences = n_lines = 0
@@ -293,7 +320,8 @@ def _find_words(text, begin, tabs, places, offsets):
 
 @kernel()
 def _find_heads(text, places, offsets, several_roots, heads, deprels, seen):
-    """Fill in ``heads`` and ``deprels``; return whether all are in order, as checks.head_faults and checks.tree_faults say.
+    """Fill in ``heads`` and ``deprels``; return whether all are in order,
+    as checks.head_faults and checks.tree_faults say.
 
     ``seen`` is workspace, int32[> words of each sentence].
     """
@@ -331,14 +359,17 @@ def _find_heads(text, places, offsets, several_roots, heads, deprels, seen):
             while word > 0 and seen[word] == 0:
                 seen[word] = first
                 word = heads[start + word - 1]
-            if word > 0 and seen[word] == first:  # a cycle; if no word has head 0, and all heads are known, there is one
+            # a cycle; if no word has head 0, and all heads are known, there is one
+            if word > 0 and seen[word] == first:
                 return False
     return True
 
 
 @kernel()
 def _number_at(text, begin, end):
-    """Return the number of the digits from ``begin`` on, -1 if there are none or too many, and the position after them."""
+    """Return the number of the digits from ``begin`` on, -1 if there are none or too many,
+    and the position after them.
+    """
     number = 0
     position = begin
     while position < end and _ZERO <= text[position] <= _NINE:

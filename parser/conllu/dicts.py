@@ -1,15 +1,19 @@
-"""Sentences as lists of dicts with the keys of Stanza's ``Sentence.to_dict()``; and as JSON, a line for each sentence.
+"""Sentences as lists of dicts with the keys of Stanza's ``Sentence.to_dict()``; and as JSON,
+a line for each sentence.
 
-Each line of CoNLL-U is a dict: ``id``, ``text``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``head``, ``deprel``, ``deps``,
-``misc``, ``start_char``, ``end_char``, in this order, without those that are ``_``. As in Stanza:
+Each line of CoNLL-U is a dict: ``id``, ``text``, ``lemma``, ``upos``, ``xpos``, ``feats``,
+``head``, ``deprel``, ``deps``, ``misc``, ``start_char``, ``end_char``, in this order, without those
+that are ``_``. As in Stanza:
 
-* The id of a word is a number. The id of a multiword token is the list of its first and last word, [3, 4]; its dict is before
-  the word 3. The id of an empty node is the list of its two numbers, [3, 1]; its dict is after the word 3. (In Python, Stanza
-  has tuples here; its JSON has lists, and it reads both.)
+* The id of a word is a number. The id of a multiword token is the list of its first and last word,
+  [3, 4]; its dict is before the word 3. The id of an empty node is the list of its two numbers,
+  [3, 1]; its dict is after the word 3. (In Python, Stanza has tuples here; its JSON has lists, and
+  it reads both.)
 * A multiword token has only text, misc and its place.
-* start_char and end_char are the place of a token in the text, from character start_char up to, but not including, end_char.
-  The words of a multiword token have places if they are its parts (``don't``: do, n't), else none (``du``: de, le). In CoNLL-U
-  the place stands in MISC, as TokenRange=START:END or as start_char=START|end_char=END.
+* start_char and end_char are the place of a token in the text, from character start_char up to, but
+  not including, end_char. The words of a multiword token have places if they are its parts
+  (``don't``: do, n't), else none (``du``: de, le). In CoNLL-U the place stands in MISC, as
+  TokenRange=START:END or as start_char=START|end_char=END.
 
 Dicts have no comments: sent_id and text are not among them.
 """
@@ -30,13 +34,22 @@ Place = tuple[int, int]
 """Where a token stands in a text: its first character, from 0, and the one after its last."""
 
 # The columns of words and empty nodes, by the names of their keys.
-_COLUMNS = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS, "head": HEAD, "deprel": DEPREL, "deps": DEPS}
+_COLUMNS = {
+    "lemma": LEMMA,
+    "upos": UPOS,
+    "xpos": XPOS,
+    "feats": FEATS,
+    "head": HEAD,
+    "deprel": DEPREL,
+    "deps": DEPS,
+}
 
 _RANGE = re.compile(r"TokenRange=([0-9]{1,18}):([0-9]{1,18})")
 _START, _END = re.compile(r"start_char=([0-9]{1,18})"), re.compile(r"end_char=([0-9]{1,18})")
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-# Some readers take these for ends of lines; halves of surrogate pairs stand for bytes that are not UTF-8, and are no Unicode.
+# Some readers take these for ends of lines; halves of surrogate pairs stand for bytes that are not
+# UTF-8, and are no Unicode.
 _NOT_IN_LINES = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 
 
@@ -57,8 +70,15 @@ def dicts_of(
     token_places = None if places is None else iter(places)
     for columns in rows:
         identifier = columns[ID]
-        numbers = [int(identifier)] if identifier.isdecimal() else [int(number) for number in re.split("[-.]", identifier)]
-        entry: dict[str, Any] = {"id": numbers[0] if len(numbers) == 1 else numbers, "text": columns[FORM]}
+        numbers = (
+            [int(identifier)]
+            if identifier.isdecimal()
+            else [int(number) for number in re.split("[-.]", identifier)]
+        )
+        entry: dict[str, Any] = {
+            "id": numbers[0] if len(numbers) == 1 else numbers,
+            "text": columns[FORM],
+        }
         is_multiword = "-" in identifier
         if is_multiword:
             covered = numbers[1]
@@ -68,7 +88,9 @@ def dicts_of(
             if len(numbers) == 1:
                 words.append(entry)
         misc, place = _misc_and_place(columns[MISC])
-        if token_places is not None and (is_multiword or (len(numbers) == 1 and numbers[0] > covered)):
+        if token_places is not None and (
+            is_multiword or (len(numbers) == 1 and numbers[0] > covered)
+        ):
             place = next(token_places)
         if misc not in (EMPTY, ""):
             entry["misc"] = misc
@@ -83,7 +105,8 @@ def dicts_of(
 def _add_columns(entry: dict[str, Any], columns: Sequence[str]) -> None:
     for key, number in _COLUMNS.items():
         value = columns[number]
-        if (value != EMPTY and value) or (key == "lemma" and value == columns[FORM]):  # the lemma of an underscore
+        # the lemma of an underscore
+        if (value != EMPTY and value) or (key == "lemma" and value == columns[FORM]):
             entry[key] = int(value) if number == HEAD and value.isdecimal() else value
 
 
@@ -128,7 +151,9 @@ def _add_places_within(token: dict[str, Any], words: Sequence[dict[str, Any]]) -
 
 
 def sentence_dicts(sentence: RawSentence, words_only: bool = False) -> list[dict[str, Any]]:
-    """Return the dicts of a sentence of CoNLL-U; ``words_only``: without those of multiword tokens."""
+    """Return the dicts of a sentence of CoNLL-U; ``words_only``:
+    without those of multiword tokens.
+    """
     if not (sentence.multiwords or sentence.empty_nodes):
         return dicts_of(sentence.columns)
     rows = dict(zip(sentence.word_lines, sentence.columns, strict=True))
@@ -138,9 +163,14 @@ def sentence_dicts(sentence: RawSentence, words_only: bool = False) -> list[dict
 
 
 def as_json(dicts: Sequence[dict[str, Any]]) -> str:
-    """Return the dicts of a sentence as a line of JSON, without its end; a byte that is not UTF-8 becomes U+FFFD."""
+    """Return the dicts of a sentence as a line of JSON, without its end;
+    a byte that is not UTF-8 becomes U+FFFD.
+    """
     text = _ENCODER.encode(dicts)
-    return _NOT_IN_LINES.sub(lambda match: "\ufffd" if "\ud800" <= match[0] <= "\udfff" else f"\\u{ord(match[0]):04x}", text)
+    return _NOT_IN_LINES.sub(
+        lambda match: "\ufffd" if "\ud800" <= match[0] <= "\udfff" else f"\\u{ord(match[0]):04x}",
+        text,
+    )
 
 
 def json_lines(sentences: Iterable[RawSentence], words_only: bool = False) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""Files by name: ``-`` for the standard streams, ``.gz`` and ``.xz`` compressed, anything else as it is; ``.bz2`` can be read.
+"""Files by name: ``-`` for the standard streams, ``.gz`` and ``.xz`` compressed, anything else as
+it is; ``.bz2`` can be read.
 
-Text that may be invalid UTF-8 is a ``str`` with ``errors="surrogateescape"``: every byte is written as it was read. Errors of
-opening, reading, writing or closing become a ConlluError that names the file. Only a closed pipe stays a BrokenPipeError, which
-commands do not report.
+Text that may be invalid UTF-8 is a ``str`` with ``errors="surrogateescape"``: every byte is written
+as it was read. Errors of opening, reading, writing or closing become a ConlluError that names the
+file. Only a closed pipe stays a BrokenPipeError, which commands do not report.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
 
 def ending_of(path: str | Path) -> str:
-    """Return the ending of a file's name in lower case, such as ``.json``, without that of a compression."""
+    """Return the ending of a file's name in lower case, such as ``.json``,
+    without that of a compression.
+    """
     return Path(str(path).removesuffix(".gz").removesuffix(".xz")).suffix.lower()
 
 
@@ -49,16 +52,21 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     If a person types the input, standard error says how to end it.
 
     Raises:
-        ConlluError: no such file, a folder, not readable, or not compressed as its name says (also while it is read).
+        ConlluError: no such file, a folder, not readable,
+            or not compressed as its name says (also while it is read).
     """
     name = str(path)
     if name == STANDARD_STREAM:
         if sys.stdin is None:
-            raise ConlluError("standard input is closed; name a file, or give the text through a pipe")
+            raise ConlluError(
+                "standard input is closed; name a file, or give the text through a pipe"
+            )
         if is_terminal(sys.stdin):
             end = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
             print(
-                f"reading from the terminal: type or paste the input; {end} on a new line ends it", file=sys.stderr, flush=True
+                f"reading from the terminal: type or paste the input; {end} on a new line ends it",
+                file=sys.stderr,
+                flush=True,
             )
         with io.BufferedReader(_Source(sys.stdin.buffer, "standard input")) as stream:
             yield stream
@@ -73,9 +81,13 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     except (IsADirectoryError, PermissionError) as error:
         if Path(name).is_dir():  # Windows gives no permission to read a folder
             raise ConlluError(f"{name}: this is a folder; name a file in it") from error
-        raise ConlluError(f"{name}: permission to read this file is denied; check its permissions") from error
+        raise ConlluError(
+            f"{name}: permission to read this file is denied; check its permissions"
+        ) from error
     except OSError as error:
-        raise ConlluError(f"{name}: it cannot be opened ({error.strerror}); check the path") from error
+        raise ConlluError(
+            f"{name}: it cannot be opened ({error.strerror}); check the path"
+        ) from error
     with opened:
         if opener in (gzip.open, bz2.open) and empty:  # these two accept an empty file
             raise ConlluError(f"{name}: it cannot be uncompressed (it is empty); is it damaged?")
@@ -89,7 +101,8 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def share_read(stream: BinaryIO) -> float | None:
-    """Return the share of a file from open_input() that has been read, 0 to 1; None if its size is not known, as of a pipe.
+    """Return the share of a file from open_input() that has been read, 0 to 1;
+    None if its size is not known, as of a pipe.
 
     Of a compressed file, it is the share of its compressed bytes.
     """
@@ -109,7 +122,9 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 
 
 def is_written_straight(path: str | Path) -> bool:
-    """Return whether open_binary_output() writes as it goes, rather than a whole file at the end."""
+    """Return whether open_binary_output() writes as it goes,
+    rather than a whole file at the end.
+    """
     name = str(path)
     is_open = name == STANDARD_STREAM or _DESCRIPTOR.fullmatch(name) is not None
     return is_open or (os.path.exists(name) and not os.path.isfile(name))
@@ -117,11 +132,13 @@ def is_written_straight(path: str | Path) -> bool:
 
 @contextmanager
 def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes, compressed if its name says so; standard output stays open afterwards.
+    """Open a file for writing bytes, compressed if its name says so;
+    standard output stays open afterwards.
 
-    A file is written under a temporary name beside its own, and renamed when it is complete: after an error, the old file is
-    unchanged. Anything but a plain file (a terminal, a pipe, /dev/null), or what the shell has opened (/dev/stdout), is written
-    directly. To read and write the same file, open it for reading after this: Windows renames only over a closed file.
+    A file is written under a temporary name beside its own, and renamed when it is complete: after
+    an error, the old file is unchanged. Anything but a plain file (a terminal, a pipe, /dev/null),
+    or what the shell has opened (/dev/stdout), is written directly. To read and write the same
+    file, open it for reading after this: Windows renames only over a closed file.
 
     Raises:
         ConlluError: the file cannot be written (also while it is written).
@@ -130,20 +147,29 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
     if name == STANDARD_STREAM:
         if sys.stdout is None:
             raise ConlluError("standard output is closed; name a file with -o")
-        with io.BufferedWriter(_Target(sys.stdout.buffer, "standard output", owned=False)) as stream:
+        with io.BufferedWriter(
+            _Target(sys.stdout.buffer, "standard output", owned=False)
+        ) as stream:
             yield cast(BinaryIO, stream)
         return
     _check_name(name)
     if name.endswith(_OTHER_COMPRESSIONS):
-        raise ConlluError(f"{name}: the only compressed formats written are .gz and .xz; choose another name")
+        raise ConlluError(
+            f"{name}: the only compressed formats written are .gz and .xz; choose another name"
+        )
     with _cannot_be_written(name):
         descriptor = _DESCRIPTOR.fullmatch(name)
         straight = is_written_straight(name)
         target = Path(os.path.realpath(name))
     if straight:
-        # Copy a descriptor: opened by its name, a file would be written from its beginning, even if the shell appends.
+        # Copy a descriptor: opened by its name, a file would be written from its beginning,
+        # even if the shell appends.
         with _cannot_be_written(name):
-            opened = name if descriptor is None else os.dup(_STREAMS.get(descriptor[1]) or int(descriptor[2]))
+            opened = (
+                name
+                if descriptor is None
+                else os.dup(_STREAMS.get(descriptor[1]) or int(descriptor[2]))
+            )
         with _opened_for_writing(opened, name) as stream:
             yield stream
         return
@@ -165,7 +191,10 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
 def _opened_for_writing(path: str | Path | int, name: str) -> Iterator[BinaryIO]:
     with _cannot_be_written(name):
         opened = open(path, "wb", buffering=0)  # noqa: SIM115 - _Target closes it
-    with io.BufferedWriter(_Target(opened, name)) as plain, _compressed(cast(BinaryIO, plain), name) as stream:
+    with (
+        io.BufferedWriter(_Target(opened, name)) as plain,
+        _compressed(cast(BinaryIO, plain), name) as stream,
+    ):
         yield stream
 
 
@@ -177,13 +206,19 @@ def _compressed(plain: BinaryIO, name: str) -> BinaryIO:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that no file can have, for which Python raises another error than for a missing file."""
+    """Refuse a name that no file can have, for which Python raises another error than for a missing
+    file.
+    """
     try:
         os.fsencode(name)
     except UnicodeEncodeError as error:
-        raise ConlluError(f"{name!r}: no file can have this name ({error.reason}); choose another name") from error
+        raise ConlluError(
+            f"{name!r}: no file can have this name ({error.reason}); choose another name"
+        ) from error
     if "\0" in name:
-        raise ConlluError(f"{name!r}: no file can have this name (it has a null character); choose another name")
+        raise ConlluError(
+            f"{name!r}: no file can have this name (it has a null character); choose another name"
+        )
 
 
 class _Source(io.RawIOBase):
@@ -203,7 +238,11 @@ class _Source(io.RawIOBase):
             position = os.lseek(self._opened.fileno(), 0, os.SEEK_CUR)
         except (AttributeError, OSError):
             return None
-        return min(1.0, position / status.st_size) if stat.S_ISREG(status.st_mode) and status.st_size else None
+        return (
+            min(1.0, position / status.st_size)
+            if stat.S_ISREG(status.st_mode) and status.st_size
+            else None
+        )
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         if self._at_end:  # a terminal would go on reading, until the end is typed again
@@ -212,11 +251,18 @@ class _Source(io.RawIOBase):
         try:
             content = cast(io.BufferedReader, self._opened).read1(len(view))
         except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-            raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
+            raise ConlluError(
+                f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?"
+            ) from error
         except OSError as error:
             if error.errno is None:  # from bz2, which has no exception class of its own
-                raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
-            raise ConlluError(f"{self._name}: it cannot be read ({error.strerror}); copy it to another place") from error
+                raise ConlluError(
+                    f"{self._name}: it cannot be uncompressed ({error}); is it damaged, "
+                    "or misnamed?"
+                ) from error
+            raise ConlluError(
+                f"{self._name}: it cannot be read ({error.strerror}); copy it to another place"
+            ) from error
         if self._at_start:
             self._at_start = False
             if described := foreign_file(content):
@@ -270,5 +316,6 @@ def _cannot_be_written(name: str) -> Iterator[None]:
 
 def _not_written(name: str, error: OSError) -> ConlluError:
     return ConlluError(
-        f"{name}: it cannot be written ({error.strerror}); name a file in a writable folder, on a disk with free space"
+        f"{name}: it cannot be written ({error.strerror}); name a file in a writable folder, "
+        "on a disk with free space"
     )

@@ -30,7 +30,9 @@ _BEGINNINGS = {
     codecs.BOM_UTF32_LE: "UTF-32; convert it to UTF-8: iconv -f UTF-32 -t UTF-8",
     codecs.BOM_UTF16_LE: "UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8",
     codecs.BOM_UTF16_BE: "UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8",
-    b"version https://git-lfs.": "a pointer of Git LFS in place of the file; fetch the file with git lfs pull",
+    b"version https://git-lfs.": (
+        "a pointer of Git LFS in place of the file; fetch the file with git lfs pull"
+    ),
     b"<!DOCTYPE html": "a web page (HTML), not the file itself; download the raw file",
     b"<?xml": "XML; convert it to CoNLL-U",
     b"%PDF-": "a PDF, not text; save its text, or the file that it was made from",
@@ -48,21 +50,28 @@ _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 
 
 def foreign_file(beginning: bytes) -> str | None:
-    """Return the format of a file with these first bytes, and the fix, if it is certainly not text in UTF-8; else None."""
+    """Return the format of a file with these first bytes, and the fix,
+    if it is certainly not text in UTF-8; else None.
+    """
     for first_bytes, described in _BEGINNINGS.items():
         begins = beginning[: len(first_bytes)]
-        if begins == first_bytes or (first_bytes.startswith(b"<") and begins.lower() == first_bytes.lower()):
+        if begins == first_bytes or (
+            first_bytes.startswith(b"<") and begins.lower() == first_bytes.lower()
+        ):
             return described
     if _BZIP2.match(beginning):
         return "compressed by bzip2; uncompress it first, or give it a name that ends in .bz2"
     zeros = [byte == 0 for byte in beginning[:4]]
-    if zeros in ([True, False] * 2, [False, True] * 2):  # without a byte order mark, two characters below 256
+    # without a byte order mark, two characters below 256
+    if zeros in ([True, False] * 2, [False, True] * 2):
         return "UTF-16; convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 (or UTF-16BE)"
     return None
 
 
 def is_conllu(text: str) -> bool:
-    """Return whether a text begins with a word of CoNLL-U, or of an older CoNLL format, after comments and empty lines."""
+    """Return whether a text begins with a word of CoNLL-U, or of an older CoNLL format, after
+    comments and empty lines.
+    """
     beginning = text[:_READ].removeprefix(BYTE_ORDER_MARK)
     lines = (line for line in beginning.splitlines() if line.strip() and not line.startswith("#"))
     line = next(lines, "")
@@ -78,7 +87,10 @@ def check_line_ends(first_line: str, path: str) -> None:
         ConlluError: the first line contains several lines.
     """
     if first_line.count("\r") > 1 and not first_line.endswith("\n"):
-        raise ConlluError(f"{describe_file(path)}, line 1: lines end with CR, as on old Macs; convert them: tr '\\r' '\\n'")
+        raise ConlluError(
+            f"{describe_file(path)}, line 1: lines end with CR, as on old Macs; convert them: "
+            "tr '\\r' '\\n'"
+        )
 
 
 def split_columns(row: int, line: str) -> list[str]:
@@ -100,10 +112,16 @@ def _not_ten(columns: Sequence[str]) -> str:
         if len(words) == N_COLUMNS and words[ID][:1].isdigit():
             return f"{message}: they are separated by blanks; separate them by tabs"
         if columns[0].startswith(BYTE_ORDER_MARK):
-            return "a byte order mark (U+FEFF) within the file, as after joining two files; remove it"
-        return f"{message}, separated by tabs; plain text can only be parsed: optimal-step parse --text"
+            return (
+                "a byte order mark (U+FEFF) within the file, as after joining two files; remove it"
+            )
+        return (
+            f"{message}, separated by tabs; plain text can only be parsed: "
+            "optimal-step parse --text"
+        )
     parts = _BLANKS.split("\t".join(columns).strip("\t "))
-    are_more = len(parts) == N_COLUMNS or len(parts) > N_COLUMNS <= 2 * len(columns)  # a form may have blanks
+    # a form may have blanks
+    are_more = len(parts) == N_COLUMNS or len(parts) > N_COLUMNS <= 2 * len(columns)
     if len(columns) < N_COLUMNS and are_more and EMPTY in parts and parts[ID][:1].isdigit():
         return f"{message}: some seem to be separated by blanks; separate them by tabs"
     if len(columns) == N_COLUMNS + 1 and not columns[-1]:
@@ -111,5 +129,8 @@ def _not_ten(columns: Sequence[str]) -> str:
     if len(columns) >= 14:  # the least that CoNLL-2009 has
         return f"{message}: this may be CoNLL-2009; convert it to CoNLL-U"
     if len(columns) > N_COLUMNS:
-        return f"{message}; if this is CoNLL-U Plus, such as .cupt, keep the first {N_COLUMNS}: cut -f1-10"
+        return (
+            f"{message}; if this is CoNLL-U Plus, such as .cupt, keep the first {N_COLUMNS}: "
+            "cut -f1-10"
+        )
     return f"{message}; separate the columns by tabs and write _ in an empty one"

@@ -1,8 +1,10 @@
-"""CoNLL-U read and rewritten sentence by sentence; only HEAD, DEPREL and DEPS of the words change, unless more is asked for.
+"""CoNLL-U read and rewritten sentence by sentence; only HEAD, DEPREL and DEPS of the words change,
+unless more is asked for.
 
-Everything else is written byte for byte as it was read: comments anywhere, multiword tokens, empty nodes, CRLF, a byte order
-mark, a missing last newline, blank lines between sentences and after the last one, bytes that are not UTF-8 (as lone
-surrogates, see ``parser.conllu.files``). Lines are only split at tabs; memory is that of one sentence.
+Everything else is written byte for byte as it was read: comments anywhere, multiword tokens, empty
+nodes, CRLF, a byte order mark, a missing last newline, blank lines between sentences and after the
+last one, bytes that are not UTF-8 (as lone surrogates, see ``parser.conllu.files``). Lines are only
+split at tabs; memory is that of one sentence.
 """
 
 from __future__ import annotations
@@ -38,17 +40,19 @@ from parser.conllu.formats import check_line_ends, split_columns
 
 @dataclass(slots=True)
 class RawSentence:
-    """The lines up to a blank line or the end of the file; n = 0 words if all are comments or blank.
+    """The lines up to a blank line or the end of the file;
+    n = 0 words if all are comments or blank.
 
     Attributes:
-        lines: the lines as in the file, with their line ends: comments, tokens, and the blank line at the end.
+        lines: the lines as in the file, with their line ends: comments, tokens,
+            and the blank line at the end.
         columns: the ten columns of the words 1..n, without the line end.
         word_lines: the places of the words 1..n among the lines.
         multiwords: (place among the lines, first word, last word) of every multiword token.
         empty_nodes: the places of the empty nodes among the lines.
         error: why it could not be read, if it was read without ``strict``; it then has no words.
-        path, first_line, number: the file, the number of the first line, and of the sentence, both from 1 (sentences without
-            words do not count).
+        path, first_line, number: the file, the number of the first line, and of the sentence, both
+            from 1 (sentences without words do not count).
     """
 
     lines: list[str]
@@ -65,16 +69,24 @@ class RawSentence:
         return len(self.columns)
 
     def column(self, number: int) -> list[str]:
-        """Return one column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu.checks``."""
+        """Return one column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of
+        ``parser.conllu.checks``.
+        """
         return [columns[number] for columns in self.columns]
 
     def surface_tokens(self) -> Iterator[tuple[list[str], range]]:
-        """Yield the tokens of the text, words or multiword tokens: the columns of each, and its words, counted from 0."""
+        """Yield the tokens of the text, words or multiword tokens: the columns of each, and its
+        words, counted from 0.
+        """
         multiwords = {first: (place, last) for place, first, last in self.multiwords}
         word = 0
         while word < len(self):
             place, end = multiwords.get(word + 1, (None, word + 1))
-            columns = self.columns[word] if place is None else split_columns(0, self.lines[place].rstrip("\r\n"))
+            columns = (
+                self.columns[word]
+                if place is None
+                else split_columns(0, self.lines[place].rstrip("\r\n"))
+            )
             yield columns, range(word, end)
             word = end
 
@@ -96,7 +108,8 @@ class RawSentence:
         return heads
 
     def faults(self, partial: bool = False) -> list[tuple[str, bool]]:
-        """Return, in order, the faults that the lines have as gold data, and for each whether parsing refuses it.
+        """Return, in order, the faults that the lines have as gold data,
+        and for each whether parsing refuses it.
 
         A fault that only follows from another one is left out. ``partial``: see heads().
         """
@@ -109,14 +122,20 @@ class RawSentence:
             except LineError as error:
                 faults.append((place, error, True))
         if not faults:
-            faults += [(rows[error.row][0], error, True) for error in id_faults([columns[ID] for _, columns in rows])]
+            faults += [
+                (rows[error.row][0], error, True)
+                for error in id_faults([columns[ID] for _, columns in rows])
+            ]
         words = [(place, columns[HEAD]) for place, columns in rows if columns[ID].isdecimal()]
         texts = [text for _, text in words]
         wrong_heads = [*head_faults(texts, len(table) if faults else len(words), partial)]
         if not faults and not wrong_heads:
             wrong_heads = [*tree_faults(parse_heads(texts, partial))]
         faults += [(words[error.row][0], error, False) for error in wrong_heads]
-        return [(f"{self.place(place)}: {error}", parsing) for place, error, parsing in sorted(faults, key=itemgetter(0))]
+        return [
+            (f"{self.place(place)}: {error}", parsing)
+            for place, error, parsing in sorted(faults, key=itemgetter(0))
+        ]
 
     def refuse(self, error: ConlluError) -> None:
         """Turn it into a sentence that could not be read, without words."""
@@ -129,7 +148,9 @@ class RawSentence:
 
 
 def sent_id(lines: Iterable[str]) -> str:
-    """Return the value of the comment ``# sent_id = ...``, empty if there is none. The library ``conllu`` reads comments."""
+    """Return the value of the comment ``# sent_id = ...``, empty if there is none. The library
+    ``conllu`` reads comments.
+    """
     for line in lines:
         comment = line.removeprefix(BYTE_ORDER_MARK)
         if comment.startswith("#"):
@@ -146,20 +167,29 @@ def read_sentences(path: str | Path, *, strict: bool = True) -> Iterator[RawSent
 
 
 def read_raw_sentences(
-    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0, *, strict: bool = True
+    stream: Iterable[bytes],
+    path: str = "-",
+    lines_before: int = 0,
+    sentences_before: int = 0,
+    *,
+    strict: bool = True,
 ) -> Iterator[RawSentence]:
-    """Read a stream of bytes, as from open_input(), and yield each sentence before the next one is read.
+    """Read a stream of bytes, as from open_input(),
+    and yield each sentence before the next one is read.
 
     The lines of all sentences, one after the other, are the lines of the file.
 
     Args:
         stream: its lines, each with its line end.
         path: the name for error messages.
-        lines_before, sentences_before: how many lines and sentences of the file precede the stream; errors count them.
-        strict: whether a sentence that cannot be read raises its error; else it has no words, and the error is stored in it.
+        lines_before, sentences_before: how many lines and sentences of the file precede the stream;
+            errors count them.
+        strict: whether a sentence that cannot be read raises its error; else it has no words, and
+            the error is stored in it.
 
     Raises:
-        ConlluError: a line does not have ten columns, or an id is invalid. HEAD and DEPREL are not checked.
+        ConlluError: a line does not have ten columns, or an id is invalid.
+            HEAD and DEPREL are not checked.
     """
     lines: list[str] = []
     begun = False  # whether some line is not blank
@@ -181,7 +211,9 @@ def read_raw_sentences(
         yield _sentence(lines, path, n_read + 1, number + 1, strict)
 
 
-def _sentence(lines: list[str], path: str, first_line: int, number: int, strict: bool) -> RawSentence:
+def _sentence(
+    lines: list[str], path: str, first_line: int, number: int, strict: bool
+) -> RawSentence:
     """Return the sentence in the lines."""
     sentence = RawSentence(lines, [], [], [], path, first_line, number)
     placed = _table(lines, first_line)
@@ -208,10 +240,16 @@ def _sentence(lines: list[str], path: str, first_line: int, number: int, strict:
 
 
 def _table(lines: Sequence[str], first_line: int) -> list[tuple[int, str]]:
-    """Return the lines that are neither comments nor blank, without their ends, each after its place."""
+    """Return the lines that are neither comments nor blank, without their ends,
+    each after its place.
+    """
     if first_line == 1:
         lines = [lines[0].removeprefix(BYTE_ORDER_MARK), *lines[1:]]
-    return [(place, line.rstrip("\r\n")) for place, line in enumerate(lines) if line[:1] != "#" and not is_blank(line)]
+    return [
+        (place, line.rstrip("\r\n"))
+        for place, line in enumerate(lines)
+        if line[:1] != "#" and not is_blank(line)
+    ]
 
 
 def rewrite(
@@ -224,8 +262,9 @@ def rewrite(
 ) -> str:
     """Return the text of the sentence with a new tree in HEAD and DEPREL of the words.
 
-    DEPS of the words becomes ``_``, because the enhanced graph of another tree would contradict this one. The lines of
-    multiword tokens and empty nodes do not change: empty nodes have their relations in DEPS only.
+    DEPS of the words becomes ``_``, because the enhanced graph of another tree would contradict
+    this one. The lines of multiword tokens and empty nodes do not change: empty nodes have their
+    relations in DEPS only.
 
     Args:
         sentence: a sentence of n words; with n = 0 its text is returned unchanged.
@@ -240,7 +279,9 @@ def rewrite(
     """
     lines = sentence.lines.copy()
     more = [*(others or {}).items()]
-    for word, (place, head, deprel) in enumerate(zip(sentence.word_lines, heads, deprels, strict=True)):
+    for word, (place, head, deprel) in enumerate(
+        zip(sentence.word_lines, heads, deprels, strict=True)
+    ):
         columns = lines[place].split("\t")
         columns[HEAD:MISC] = str(head), deprel, EMPTY
         for column, values in more:
@@ -251,7 +292,9 @@ def rewrite(
     if comments:
         mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else ""
         lines[0] = lines[0].removeprefix(mark)
-        first = next(place for place, line in enumerate(lines) if line[:1] != "#" and not is_blank(line))
+        first = next(
+            place for place, line in enumerate(lines) if line[:1] != "#" and not is_blank(line)
+        )
         text = lines[first]
         end = text[len(text.rstrip("\r\n")) :] or "\n"
         lines[first:first] = [f"# {key} = {value}{end}" for key, value in comments]
@@ -263,5 +306,7 @@ _MULTIWORD_LINE = re.compile(rb"^(\xef\xbb\xbf)?[0-9]+-[0-9]+\t.*\n", re.MULTILI
 
 
 def without_multiwords(content: bytes) -> bytes:
-    """Return whole sentences of CoNLL-U without the lines of multiword tokens; a byte order mark stays."""
+    """Return whole sentences of CoNLL-U without the lines of multiword tokens;
+    a byte order mark stays.
+    """
     return _MULTIWORD_LINE.sub(rb"\1", content)

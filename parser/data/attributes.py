@@ -1,4 +1,6 @@
-"""The attributes of words that a model can read: the column of each, and the function of its value."""
+"""The attributes of words that a model can read: the column of each,
+and the function of its value.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,16 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute of words: a value of one ``column`` of AttributeColumns, or the ``function`` of this value."""
+    """An attribute of words: a value of one ``column`` of AttributeColumns,
+    or the ``function`` of this value.
+    """
 
     column: str
     function: Callable[[str], str] | None = None
 
 
-# The column with the number of lattice nodes that a word advances by, as text. Words outside lattices advance by one.
+# The column with the number of lattice nodes that a word advances by, as text.
+# Words outside lattices advance by one.
 LENGTHS = "lengths"
 
 # The treebank of a sentence, in a model of several treebanks.
@@ -41,7 +46,8 @@ TREEBANK = "treebank"
 # The embedding of the pieces of forms; see parts/subwords.py.
 SUBWORDS = "subwords"
 
-# "lower" ignores case, as word vectors often do. Affixes are from the form in lower case; a shorter form is its own affix.
+# "lower" ignores case, as word vectors often do. Affixes are from the form in lower case;
+# a shorter form is its own affix.
 ATTRIBUTES = {
     "form": Attribute("forms"),
     "lower": Attribute("forms", str.lower),
@@ -58,14 +64,16 @@ ATTRIBUTES = {
     TREEBANK: Attribute(TREEBANK),
 }
 
-# Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. A value is embedded as the sum of
-# its elements' vectors, so that values which differ in one element are similar.
+# Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. A value
+# is embedded as the sum of its elements' vectors, so that values which differ in one element are
+# similar.
 ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 
 # The columns that a tagger can predict, and the attribute that has the same values.
 TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
 
-# The columns that a model can predict besides head and relation: by name (also in metrics.json), the number of the column.
+# The columns that a model can predict besides head and relation: by name (also in metrics.json),
+# the number of the column.
 PREDICTED = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 
 
@@ -74,7 +82,10 @@ _VALUES = {
     "form": "the words",
     "lower": "the words in lower case",
     "prefix2": "the beginnings of two letters",
-    **{f"suffix{n}": f"the endings of {written} letters" for n, written in ((2, "two"), (3, "three"), (4, "four"))},
+    **{
+        f"suffix{n}": f"the endings of {written} letters"
+        for n, written in ((2, "two"), (3, "three"), (4, "four"))
+    },
     "lemma": "the lemmas",
     **{name: f"the values of {name.upper()}" for name in ("upos", "xpos", "feats")},
     "feats_pairs": "the features in FEATS",
@@ -84,24 +95,44 @@ _VALUES = {
 
 
 def never_seen(counts: Mapping[str, int], words: int) -> str:
-    """Return, in words, the shares of ``words`` whose values of attributes were never seen in training."""
-    shares = (f"{100 * count / max(1, words):.2f}% of {_VALUES.get(name, name)}" for name, count in counts.items())
+    """Return, in words, the shares of ``words`` whose values of attributes were never seen in
+    training.
+    """
+    shares = (
+        f"{100 * count / max(1, words):.2f}% of {_VALUES.get(name, name)}"
+        for name, count in counts.items()
+    )
     return f"never seen in training: {', '.join(shares)}"
 
 
-def attribute_values(sentences: Iterable[AttributeColumns], attribute: str, treebank: str = "") -> list[list[str]]:
-    """Return the values of an attribute, a list per sentence; ``treebank`` is the default for sentences without one.
+def attribute_values(
+    sentences: Iterable[AttributeColumns], attribute: str, treebank: str = ""
+) -> list[list[str]]:
+    """Return the values of an attribute, a list per sentence;
+    ``treebank`` is the default for sentences without one.
 
     Raises:
         OptimalStepError: the attribute is not in ATTRIBUTES.
     """
     if attribute not in ATTRIBUTES:
         near = did_you_mean(attribute, ATTRIBUTES)
-        raise OptimalStepError(f"unknown attribute {attribute!r}{near}; known: {', '.join(ATTRIBUTES)}")
+        raise OptimalStepError(
+            f"unknown attribute {attribute!r}{near}; known: {', '.join(ATTRIBUTES)}"
+        )
     column, function = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].function
     if column == LENGTHS:
-        return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]
+        return [
+            getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms)
+            for sentence in sentences
+        ]
     if column == TREEBANK:
-        return [[getattr(sentence, TREEBANK, None) or treebank] * len(sentence.forms) for sentence in sentences]
+        return [
+            [getattr(sentence, TREEBANK, None) or treebank] * len(sentence.forms)
+            for sentence in sentences
+        ]
     columns = [getattr(sentence, column) for sentence in sentences]
-    return columns if function is None else [[function(value) for value in values] for values in columns]
+    return (
+        columns
+        if function is None
+        else [[function(value) for value in values] for values in columns]
+    )

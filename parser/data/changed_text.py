@@ -1,8 +1,10 @@
-"""Treebanks rewritten as people write: in capitals, in lower case, with other quotes, decomposed (NFD), without final marks.
+"""Treebanks rewritten as people write: in capitals, in lower case, with other quotes, decomposed
+(NFD), without final marks.
 
-A change is a function from the forms of a sentence to as many other forms; all other columns stay. Training learns from changed
-sentences (``parser/training/examples/augmentation.py``); ``scripts/make_models.py`` and ``experiments/robust.py`` measure what
-they cost. The text of a changed treebank is written from its changed tokens. So the evaluation finds the same characters in
+A change is a function from the forms of a sentence to as many other forms; all other columns stay.
+Training learns from changed sentences (``parser/training/examples/augmentation.py``);
+``scripts/make_models.py`` and ``experiments/robust.py`` measure what they cost. The text of a
+changed treebank is written from its changed tokens. So the evaluation finds the same characters in
 both, even where a capital is longer than its letter: *ß* becomes *SS*.
 """
 
@@ -55,13 +57,16 @@ def typographic(forms: list[str]) -> list[str]:
 
 
 def other_quotes(forms: list[str]) -> list[str]:
-    """Return forms with typographic quotes and apostrophes instead of ASCII ones, or the other way round."""
+    """Return forms with typographic quotes and apostrophes instead of ASCII ones,
+    or the other way round.
+    """
     straight = [form.translate(_STRAIGHT) for form in forms]
     return typographic(forms) if straight == forms else straight
 
 
 def changed_lines(sentence: RawSentence, change: FormChange) -> list[str]:
-    """Return the lines of a sentence with its words and multiword tokens changed, without the comment ``# text``.
+    """Return the lines of a sentence with its words and multiword tokens changed,
+    without the comment ``# text``.
 
     The tokens of the text are changed together, and so are its words. Empty nodes stay.
     """
@@ -69,7 +74,9 @@ def changed_lines(sentence: RawSentence, change: FormChange) -> list[str]:
     forms = dict(enumerate(change(sentence.column(FORM))))
     multiwords = {first - 1: place for place, first, _ in sentence.multiwords}
     by_place = {}
-    for (_, words), form in zip(tokens, change([columns[FORM] for columns, _ in tokens]), strict=True):
+    for (_, words), form in zip(
+        tokens, change([columns[FORM] for columns, _ in tokens]), strict=True
+    ):
         if words.start in multiwords:
             by_place[multiwords[words.start]] = form
         else:
@@ -90,13 +97,25 @@ def _with_form(line: str, form: str) -> str:
 
 def is_final_mark(form: str) -> bool:
     """Return whether a form is a mark that ends sentences, such as a period or a question mark."""
-    return form != "" and all(unicodedata.category(character) == "Po" and character not in _NO_MARKS for character in form)
+    return form != "" and all(
+        unicodedata.category(character) == "Po" and character not in _NO_MARKS for character in form
+    )
 
 
 def without_final_mark(sentence: Sentence) -> Sentence | None:
-    """Return a sentence without its final mark; None if it has none, or would be no tree without it."""
+    """Return a sentence without its final mark; None if it has none,
+    or would be no tree without it.
+    """
     n = len(sentence)
-    if n < 2 or sentence.heads[-1] in (0, UNKNOWN_HEAD) or n in sentence.heads or not is_final_mark(sentence.forms[-1]):
+    if (
+        n < 2
+        or sentence.heads[-1] in (0, UNKNOWN_HEAD)
+        or n in sentence.heads
+        or not is_final_mark(sentence.forms[-1])
+    ):
         return None
     names = ("forms", "lemmas", "upos", "xpos", "feats", "heads", "deprels", "lengths")
-    return replace(sentence, **{name: values[:-1] for name in names if (values := getattr(sentence, name)) is not None})
+    return replace(
+        sentence,
+        **{name: values[:-1] for name in names if (values := getattr(sentence, name)) is not None},
+    )

@@ -30,7 +30,10 @@ class DownloadError(OptimalStepError):
 
 
 def download(
-    url: str, path: Path, sha256: str | None = None, progress: Callable[[int, int | None], None] = lambda done, total: None
+    url: str,
+    path: Path,
+    sha256: str | None = None,
+    progress: Callable[[int, int | None], None] = lambda done, total: None,
 ) -> None:
     """Download a file; if the connection is cut, begin again, a few times.
 
@@ -38,7 +41,8 @@ def download(
         url: http or https.
         path: the target file.
         sha256: the sum that it must have, hexadecimal; None: any.
-        progress: called with the bytes received and their total number, None if the server does not say.
+        progress: called with the bytes received and their total number,
+            None if the server does not say.
 
     Raises:
         DownloadError: it cannot be fetched, or its sum differs.
@@ -53,7 +57,10 @@ def download(
             with replacing(path) as temporary:
                 _copy(url, temporary, progress)
                 if sha256 is not None and (digest := sha256_of(temporary)) != sha256.lower():
-                    raise DownloadError(f"{url}: its SHA-256 is {digest}, but {sha256.lower()} was expected; try again")
+                    raise DownloadError(
+                        f"{url}: its SHA-256 is {digest}, but {sha256.lower()} was expected; "
+                        "try again"
+                    )
             return
         except urllib.error.HTTPError as error:
             message = f"{url}: the server says {error.code} {error.reason}; is the address right?"
@@ -61,8 +68,15 @@ def download(
         except DownloadError:
             raise
         except ValueError as error:  # of the address, or of what the server says
-            raise DownloadError(f"{url}: it cannot be fetched ({error}); is the address right?") from error
-        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            raise DownloadError(
+                f"{url}: it cannot be fetched ({error}); is the address right?"
+            ) from error
+        except (
+            urllib.error.URLError,
+            http.client.HTTPException,
+            TimeoutError,
+            ConnectionError,
+        ) as error:
             reason = str(getattr(error, "reason", error)) or type(error).__name__
     raise DownloadError(f"{url}: {reason}; try again")
 

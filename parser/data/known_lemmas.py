@@ -1,10 +1,12 @@
 """The lemmas that training saw, with the UPOS of their words, in any spelling.
 
-Most new words are new forms of known lemmas. If spelling varies, as in old manuscripts, a rule may turn such a form into the
-known lemma, but in the spelling of the form. Training shows which characters replace each other: two forms of one lemma with
-the same tags that differ in one character are usually the same word. A character that often occurs in such pairs is a variant
-of the more frequent character of the pair, or of nothing. In UD 2.2, Old Church Slavonic has ten variants, such as the front
-jer for the back jer and accents for nothing. Ancient Greek has grave accents for acute accents. Most treebanks have none.
+Most new words are new forms of known lemmas. If spelling varies, as in old manuscripts, a rule may
+turn such a form into the known lemma, but in the spelling of the form. Training shows which
+characters replace each other: two forms of one lemma with the same tags that differ in one
+character are usually the same word. A character that often occurs in such pairs is a variant of the
+more frequent character of the pair, or of nothing. In UD 2.2, Old Church Slavonic has ten variants,
+such as the front jer for the back jer and accents for nothing. Ancient Greek has grave accents for
+acute accents. Most treebanks have none.
 """
 
 from __future__ import annotations
@@ -13,14 +15,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
-# The bonus of a rule's score (a logit) if its lemma is known, and the further bonus if it is known with the same UPOS.
+# The bonus of a rule's score (a logit) if its lemma is known,
+# and the further bonus if it is known with the same UPOS.
 KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 
-# A variant replaces another character in pairs of forms: in at least this share of the forms that have it, and this many
-# pairs. A lemma with more forms of the same tags than _SPELLINGS stands for a class of words, such as numbers.
+# A variant replaces another character in pairs of forms: in at least this share of the forms that
+# have it, and this many pairs. A lemma with more forms of the same tags than _SPELLINGS stands for
+# a class of words, such as numbers.
 _SHARE, _FEWEST, _SPELLINGS = 0.1, 2, 20
 
-# In characters: longer beginnings of lemmas, and longer forms, are not kept: memory grows with the square of the length.
+# In characters: longer beginnings of lemmas, and longer forms, are not kept:
+# memory grows with the square of the length.
 _LONGEST = 50
 
 LemmaOfUpos = tuple[str, str]
@@ -31,14 +36,17 @@ class KnownLemmas:
     """Known lemmas: rules that lead to them get a bonus.
 
     Args:
-        by_upos: the lemmas by UPOS of their words, the most frequent first; under "" those of unknown UPOS.
+        by_upos: the lemmas by UPOS of their words, the most frequent first;
+            under "" those of unknown UPOS.
         written_for: by variant character, the character that it replaces, or "".
 
     Attributes:
         by_upos, written_for: as passed.
     """
 
-    def __init__(self, by_upos: Mapping[str, Sequence[str]], written_for: Mapping[str, str]) -> None:
+    def __init__(
+        self, by_upos: Mapping[str, Sequence[str]], written_for: Mapping[str, str]
+    ) -> None:
         self.by_upos, self.written_for = by_upos, written_for
         self._known: dict[str, set[str]] = {}
         for upos, lemmas in by_upos.items():
@@ -49,12 +57,18 @@ class KnownLemmas:
         for lemma in self._known if written_for else ():
             self._spelled.setdefault(lemma.translate(self._settled), lemma)
         self._beginnings = {
-            key[:length] for key in map(self._key, self._known) for length in range(min(len(key), _LONGEST) + 1)
+            key[:length]
+            for key in map(self._key, self._known)
+            for length in range(min(len(key), _LONGEST) + 1)
         }
 
     def _key(self, characters: str) -> str:
-        """Return a key that is the same for lemmas that differ only in case and spelling; a character becomes one or none."""
-        small = characters.lower().replace("\N{GREEK SMALL LETTER FINAL SIGMA}", "\N{GREEK SMALL LETTER SIGMA}")
+        """Return a key that is the same for lemmas that differ only in case and spelling; a
+        character becomes one or none.
+        """
+        small = characters.lower().replace(
+            "\N{GREEK SMALL LETTER FINAL SIGMA}", "\N{GREEK SMALL LETTER SIGMA}"
+        )
         return small.translate(self._settled)
 
     def upos(self, lemma: str) -> set[str]:
@@ -62,7 +76,9 @@ class KnownLemmas:
         return self._known.get(lemma, {""}) - {""}
 
     def extended(self, new: KnownLemmas) -> KnownLemmas:
-        """Return these lemmas and new ones; if this object has variants of characters, they hold for the new ones."""
+        """Return these lemmas and new ones; if this object has variants of characters,
+        they hold for the new ones.
+        """
         by_upos = {
             upos: [*dict.fromkeys([*self.by_upos.get(upos, ()), *new.by_upos.get(upos, ())])]
             for upos in {**self.by_upos, **new.by_upos}
@@ -70,7 +86,8 @@ class KnownLemmas:
         return KnownLemmas(by_upos, self.written_for or new.written_for)
 
     def spelled(self, lemma: str, without: Collection[LemmaOfUpos] = ()) -> str:
-        """Return the known spelling of a lemma; the lemma itself if it is known, or unknown in any spelling.
+        """Return the known spelling of a lemma; the lemma itself if it is known,
+        or unknown in any spelling.
 
         ``without``: lemmas that count as unknown.
         """
@@ -80,7 +97,9 @@ class KnownLemmas:
         return lemma if (spelling, "") in without else spelling
 
     def beginning(self, form: str) -> int:
-        """Return the length of the longest beginning that a form shares with a known lemma, in any case and spelling."""
+        """Return the length of the longest beginning that a form shares with a known lemma,
+        in any case and spelling.
+        """
         key = self._key(form)
         if len(form.lower()) == len(key) == len(form):
             for length in range(1, min(len(form), _LONGEST) + 1):
@@ -98,7 +117,9 @@ class KnownLemmas:
         """
         if (all_upos := self._known.get(lemma)) is None or (lemma, "") in without:
             return 0.0
-        return KNOWN_LEMMA + SAME_UPOS * (upos != "" and upos in all_upos and (lemma, upos) not in without)
+        return KNOWN_LEMMA + SAME_UPOS * (
+            upos != "" and upos in all_upos and (lemma, upos) not in without
+        )
 
 
 def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
@@ -116,9 +137,15 @@ def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
             times.update(set(form))
             for place in range(len(form) + 1):
                 around.setdefault((form[:place], form[place:]), set()).add("")
-                around.setdefault((form[:place], form[place + 1 :]), set()).add(form[place : place + 1])
+                around.setdefault((form[:place], form[place + 1 :]), set()).add(
+                    form[place : place + 1]
+                )
         for characters in around.values():
-            pairs.update(combinations(sorted(character for character in characters if not character.isdigit()), 2))
+            pairs.update(
+                combinations(
+                    sorted(character for character in characters if not character.isdigit()), 2
+                )
+            )
     variants: dict[str, str] = {}
     for pair, number in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
         common, rare = sorted(pair, key=lambda character: -times[character])

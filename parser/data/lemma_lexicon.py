@@ -24,11 +24,15 @@ class LemmaLexicon:
 
     def __init__(self, lemmas: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
         self._lemmas, self.applied = lemmas, False
-        self._small = {tags: {_small(form): lemma for form, lemma in [*forms.items()][::-1]} for tags, forms in lemmas.items()}
+        self._small = {
+            tags: {_small(form): lemma for form, lemma in [*forms.items()][::-1]}
+            for tags, forms in lemmas.items()
+        }
 
     @classmethod
     def read(cls, path: Path) -> LemmaLexicon:
-        """Read a file of lines: form, UPOS or _, lemma, and FEATS if they matter, separated by tabs; the first entry counts.
+        """Read a file of lines: form, UPOS or _, lemma, and FEATS if they matter, separated by
+        tabs; the first entry counts.
 
         Blank lines and comments, which begin with # and have no tab, are skipped.
 
@@ -39,7 +43,11 @@ class LemmaLexicon:
         with open_input(path) as source:
             for number, line in enumerate(source, 1):
                 try:
-                    columns = line.decode("utf-8" if number > 1 else "utf-8-sig").rstrip("\r\n").split("\t")
+                    columns = (
+                        line.decode("utf-8" if number > 1 else "utf-8-sig")
+                        .rstrip("\r\n")
+                        .split("\t")
+                    )
                 except UnicodeDecodeError:
                     columns = []
                 if len(columns) == 1 and (columns[0].startswith("#") or not columns[0].strip()):
@@ -47,8 +55,13 @@ class LemmaLexicon:
                 if len(columns) == 3:
                     columns.append(EMPTY)
                 if len(columns) != 4 or not columns[0] or not is_lemma(columns[2]):
-                    expected = "form, UPOS or _, lemma, and FEATS if they matter, in UTF-8, with tabs between them"
-                    raise ConlluError(f"{path}, line {number}: a line of a lexicon is {expected}; correct it")
+                    expected = (
+                        "form, UPOS or _, lemma, and FEATS if they matter, in UTF-8, "
+                        "with tabs between them"
+                    )
+                    raise ConlluError(
+                        f"{path}, line {number}: a line of a lexicon is {expected}; correct it"
+                    )
                 form, upos, lemma, feats = columns
                 lemmas.setdefault((upos, feats), {}).setdefault(form, lemma)
         for forms in lemmas.values():

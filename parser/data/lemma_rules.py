@@ -1,9 +1,10 @@
-"""Lemmas as rules on forms: change the case, cut characters at both ends, add others (Chrupała 2006; Straka 2018, Section 3.2).
+"""Lemmas as rules on forms: change the case, cut characters at both ends, add others (Chrupała
+2006; Straka 2018, Section 3.2).
 
-A rule is (casing; cut i characters at the front, put p there; cut k at the end, put q there). It keeps a longest common
-substring of the lemma and the form in one of the casings; a word may have several such rules. A treebank gets few rules: the
-next rule is always the one that gives the lemmas of the most words without a rule (Johnson 1974, the greedy algorithm for set
-covers).
+A rule is (casing; cut i characters at the front, put p there; cut k at the end, put q there). It
+keeps a longest common substring of the lemma and the form in one of the casings; a word may have
+several such rules. A treebank gets few rules: the next rule is always the one that gives the lemmas
+of the most words without a rule (Johnson 1974, the greedy algorithm for set covers).
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from typing import NamedTuple
 
 from oracles.errors import OptimalStepError
 
-# The functions of casings; the first of those that give the same lemmas is taken. Names and acronyms keep capitals inside; a
-# word all in capitals may be a name with a single capital.
-CASINGS: dict[str, Callable[[str], str]] = {"keep": str, "lower": str.lower, "capitalize": str.capitalize}
+# The functions of casings; the first of those that give the same lemmas is taken. Names and
+# acronyms keep capitals inside; a word all in capitals may be a name with a single capital.
+CASINGS: dict[str, Callable[[str], str]] = {
+    "keep": str,
+    "lower": str.lower,
+    "capitalize": str.capitalize,
+}
 _ORDER = {casing: number for number, casing in enumerate(CASINGS)}
 
-# In longer words substrings are not searched for: the time grows with the third power of the length.
+# In longer words substrings are not searched for:
+# the time grows with the third power of the length.
 _LONG = 100
 
 
@@ -49,7 +55,12 @@ class LemmaRule(NamedTuple):
             OptimalStepError: no rule has this symbol.
         """
         fields = symbol.split("\t")
-        if len(fields) == len(cls._fields) and fields[0] in CASINGS and fields[1].isdecimal() and fields[3].isdecimal():
+        if (
+            len(fields) == len(cls._fields)
+            and fields[0] in CASINGS
+            and fields[1].isdecimal()
+            and fields[3].isdecimal()
+        ):
             rule = cls(fields[0], int(fields[1]), fields[2], int(fields[3]), fields[4])
             if rule.symbol == symbol:
                 return rule
@@ -61,7 +72,9 @@ class LemmaRule(NamedTuple):
         return "\t".join(map(str, self))
 
     def __call__(self, form: str) -> str | None:
-        """Return the lemma; None if the rule does not apply: the form is too short, or the result is not a valid column."""
+        """Return the lemma; None if the rule does not apply: the form is too short, or the result
+        is not a valid column.
+        """
         cased = CASINGS[self.casing](form)
         if self.front + self.end > len(cased):
             return None
@@ -73,16 +86,23 @@ IDENTITY = LemmaRule("keep", 0, "", 0, "")
 
 
 def casings_of(words: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
-    """Return, by UPOS, two names of CASINGS: the casing of most lemmas, and of lemmas of forms in capitals."""
+    """Return, by UPOS, two names of CASINGS: the casing of most lemmas,
+    and of lemmas of forms in capitals.
+    """
     times: dict[str, tuple[Counter[str], Counter[str]]] = {}
     for form, lemma, upos in {*words}:
         most, capitals = times.setdefault(upos, (Counter(), Counter()))
-        casing = next(name for name in ("lower", "capitalize", "keep") if CASINGS[name](lemma) == lemma)
+        casing = next(
+            name for name in ("lower", "capitalize", "keep") if CASINGS[name](lemma) == lemma
+        )
         most[casing] += 1
         capitals[casing] += in_capitals(form)
     for most, capitals in times.values():
         capitals[max(CASINGS, key=most.__getitem__)] += 1
-    return {upos: [max(CASINGS, key=counts.__getitem__) for counts in both] for upos, both in sorted(times.items())}
+    return {
+        upos: [max(CASINGS, key=counts.__getitem__) for counts in both]
+        for upos, both in sorted(times.items())
+    }
 
 
 def in_capitals(form: str) -> bool:
@@ -96,23 +116,35 @@ def is_lemma(value: str) -> bool:
 
 
 def rule_elements(symbol: str) -> list[str]:
-    """Return the parts of a rule, given by its symbol: the casing, the edit at the front, and the edit at the end."""
+    """Return the parts of a rule, given by its symbol: the casing, the edit at the front,
+    and the edit at the end.
+    """
     casing, front, prefix, end, suffix = symbol.split("\t")
     return [casing, f"{front}\t{prefix}\t", f"\t{end}\t{suffix}"]
 
 
 def rules_for(form: str, lemma: str) -> Iterator[LemmaRule]:
-    """Yield the rules that make this lemma of the form and keep a longest common substring; at least one, if is_lemma()."""
+    """Yield the rules that make this lemma of the form and keep a longest common substring; at
+    least one, if is_lemma().
+    """
     for casing, change in CASINGS.items():
         cased = change(form)
         for start, place, length in _longest_common_substrings(cased, lemma):
-            yield LemmaRule(casing, start, lemma[:place], len(cased) - start - length, lemma[place + length :])
+            yield LemmaRule(
+                casing, start, lemma[:place], len(cased) - start - length, lemma[place + length :]
+            )
 
 
 def _longest_common_substrings(first: str, second: str) -> list[tuple[int, int, int]]:
-    """Return the places of each in both words and its length; if there is none, an empty one at the beginnings."""
+    """Return the places of each in both words and its length; if there is none,
+    an empty one at the beginnings.
+    """
     if max(len(first), len(second)) > _LONG:
-        different = (place for place, (mine, its) in enumerate(zip(first, second, strict=False)) if mine != its)
+        different = (
+            place
+            for place, (mine, its) in enumerate(zip(first, second, strict=False))
+            if mine != its
+        )
         return [(0, 0, next(different, min(len(first), len(second))))]
     for length in range(min(len(first), len(second)), 0, -1):
         places = []
@@ -127,7 +159,8 @@ def _longest_common_substrings(first: str, second: str) -> list[tuple[int, int, 
 
 
 def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
-    """Return few rules, including the identity, so that each word has a rule that gives its lemma; the first such one counts.
+    """Return few rules, including the identity, so that each word has a rule that gives its lemma;
+    the first such one counts.
 
     Args:
         words: forms and lemmas; their order and number do not matter.
@@ -137,7 +170,8 @@ def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
     for word in left:
         for rule in {*rules_for(*word)}:
             by_rule.setdefault(rule, []).append(word)
-    # Minus the number of words without a rule whose lemmas each rule gives; an outdated number is corrected when it is popped.
+    # Minus the number of words without a rule whose lemmas each rule gives; an outdated number is
+    # corrected when it is popped.
     heap = [(-len(rule_words), _ORDER[rule.casing], rule) for rule, rule_words in by_rule.items()]
     heapq.heapify(heap)
     chosen = []
@@ -153,9 +187,11 @@ def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
 
 
 def odd_rules(rules: Iterable[LemmaRule], words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
-    """Return the rules that would spread an odd lemma: they give the lemma of a single form, and keep little of the form.
+    """Return the rules that would spread an odd lemma: they give the lemma of a single form,
+    and keep little of the form.
 
-    Enough is two characters and a third of the lemma. Rules for lemmas with three forms or more are never odd.
+    Enough is two characters and a third of the lemma.
+    Rules for lemmas with three forms or more are never odd.
     """
     forms_of: dict[str, set[str]] = {}
     for form, lemma in (pairs := {*words}):
@@ -166,5 +202,7 @@ def odd_rules(rules: Iterable[LemmaRule], words: Iterable[tuple[str, str]]) -> l
             kept = len(form) - rule.front - rule.end
             enough = kept >= min(2, len(form)) and 3 * kept >= len(lemma)
             regular = len(forms_of[lemma]) > 2
-            forms_by_rule.setdefault(rule, set()).update(("", " ") if enough or regular else (form.lower(),))
+            forms_by_rule.setdefault(rule, set()).update(
+                ("", " ") if enough or regular else (form.lower(),)
+            )
     return [rule for rule in rules if len(forms_by_rule.get(rule, ())) < 2]

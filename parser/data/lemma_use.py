@@ -1,7 +1,9 @@
-"""The rules for lemmas that each UPOS had in training, and the forms that never had it, so that lemmas fit a given UPOS.
+"""The rules for lemmas that each UPOS had in training, and the forms that never had it,
+so that lemmas fit a given UPOS.
 
-The form *felt* always had the lemma *feel* in training, as a verb. If its UPOS is given as NOUN, that lemma is of no use: the
-form is new as a noun, and only rules that nouns had may make its lemma.
+The form *felt* always had the lemma *feel* in training, as a verb. If its UPOS is given as NOUN,
+that lemma is of no use: the form is new as a noun, and only rules that nouns had may make its
+lemma.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from parser.data.lemma_rules import IDENTITY, LemmaRule, rules_for
 from parser.model_folder import strings
 from parser.network_spec import check_type
 
-# UD gives words of these classes the one UPOS or the other by their use alone: forms of one are known for the other.
+# UD gives words of these classes the one UPOS or the other by their use alone:
+# forms of one are known for the other.
 _TWINS = {"AUX": "VERB", "VERB": "AUX", "DET": "PRON", "PRON": "DET"}
 
 
@@ -25,15 +28,18 @@ class LemmaUse:
     """How words of each UPOS got their lemmas.
 
     Args:
-        rules: by UPOS, the numbers of the rules that gave the lemma of one of its words, and of the one that changes nothing.
-        absent: by UPOS, the forms that never had it, although they always had the same lemma and other forms of this lemma had
-            the UPOS.
+        rules: by UPOS, the numbers of the rules that gave the lemma of one of its words, and of the
+            one that changes nothing.
+        absent: by UPOS, the forms that never had it, although they always had the same lemma and
+            other forms of this lemma had the UPOS.
 
     Attributes:
         rules, absent: as passed, as sets.
     """
 
-    def __init__(self, rules: Mapping[str, Iterable[int]], absent: Mapping[str, Iterable[str]]) -> None:
+    def __init__(
+        self, rules: Mapping[str, Iterable[int]], absent: Mapping[str, Iterable[str]]
+    ) -> None:
         self.rules = {upos: {*numbers} for upos, numbers in rules.items()}
         self.absent = {upos: {*forms} for upos, forms in absent.items()}
 
@@ -52,7 +58,8 @@ class LemmaUse:
             words: their forms, lemmas and UPOS.
             rules: the rules by number.
             always: the lemma of each form that always had the same one.
-            further: forms of further words, such as misspelt ones, which teach no rules, and their UPOS.
+            further: forms of further words, such as misspelt ones, which teach no rules,
+                and their UPOS.
         """
         numbers = _Numbers(rules)
         used: dict[str, set[int]] = {}
@@ -69,25 +76,40 @@ class LemmaUse:
         seen: Mapping[tuple[str, ...], Mapping[str, str]],
         known: KnownLemmas,
     ) -> LemmaUse:
-        """Return the use that an older model's lemmas imply: the UPOS of a lemma that has only one, or of a form's tags.
+        """Return the use that an older model's lemmas imply:
+        the UPOS of a lemma that has only one, or of a form's tags.
 
-        A form whose lemma has several UPOS had those that have its rule, or else the one in which the lemma is most frequent.
+        A form whose lemma has several UPOS had those that have its rule, or else the one in which
+        the lemma is most frequent.
         """
         numbers, place = _Numbers(rules), columns.index("upos") if "upos" in columns else None
         used: dict[str, set[int]] = {}
         for tags, forms in seen.items():
             for form, lemma in forms.items():
-                all_upos = known.upos(lemma) if not tags else {tags[place]} if place is not None else set()
+                all_upos = (
+                    known.upos(lemma) if not tags else {tags[place]} if place is not None else set()
+                )
                 if len(all_upos) == 1:
-                    used.setdefault(min(all_upos), numbers.of("", "")).update(numbers.of(form, lemma))
+                    used.setdefault(min(all_upos), numbers.of("", "")).update(
+                        numbers.of(form, lemma)
+                    )
         always = seen.get((), {})
-        ranks = {upos: {lemma: rank for rank, lemma in enumerate(lemmas)} for upos, lemmas in known.by_upos.items()}
+        ranks = {
+            upos: {lemma: rank for rank, lemma in enumerate(lemmas)}
+            for upos, lemmas in known.by_upos.items()
+        }
 
         def had(form: str, upos: str) -> bool:
             lemma = always[form]
             all_upos, rules_of_form = known.upos(lemma), numbers.of(form, lemma)
-            able = {candidate for candidate in all_upos if not used.get(candidate, set()).isdisjoint(rules_of_form)}
-            return upos in (able or {min(sorted(all_upos), key=lambda candidate: ranks[candidate][lemma])})
+            able = {
+                candidate
+                for candidate in all_upos
+                if not used.get(candidate, set()).isdisjoint(rules_of_form)
+            }
+            return upos in (
+                able or {min(sorted(all_upos), key=lambda candidate: ranks[candidate][lemma])}
+            )
 
         return cls(used, absent_forms(always, known, had))
 
@@ -106,7 +128,9 @@ class LemmaUse:
             for number in numbers:
                 check_type(number, int, "a rule of lemmas.use")
                 if not 0 <= number < n_rules:
-                    raise OptimalStepError(f"lemmas.use has the rule {number}, and there are {n_rules} rules")
+                    raise OptimalStepError(
+                        f"lemmas.use has the rule {number}, and there are {n_rules} rules"
+                    )
         for forms in content["absent"].values():
             strings(forms, "lemmas.use.absent")
         return cls(content["rules"], content["absent"])
@@ -119,11 +143,15 @@ class LemmaUse:
         }
 
     def had(self, form: str, upos: str) -> bool:
-        """Return whether a form that always had the same lemma had this UPOS, if some form of its lemma had."""
+        """Return whether a form that always had the same lemma had this UPOS,
+        if some form of its lemma had.
+        """
         return form not in self.absent.get(upos, ())
 
     def excluded(self, upos: str, n_rules: int) -> np.ndarray:
-        """Return bool[rules], the rules that no word of this UPOS had; none, if the UPOS is not known."""
+        """Return bool[rules], the rules that no word of this UPOS had; none,
+        if the UPOS is not known.
+        """
         excluded = np.full(n_rules, upos in self.rules)
         excluded[[*self.rules.get(upos, ())]] = False
         return excluded
@@ -134,7 +162,9 @@ def alike(upos: str) -> tuple[str, ...]:
     return (upos, _TWINS[upos]) if upos in _TWINS else (upos,)
 
 
-def absent_forms(always: Mapping[str, str], known: KnownLemmas, had: Callable[[str, str], bool]) -> dict[str, set[str]]:
+def absent_forms(
+    always: Mapping[str, str], known: KnownLemmas, had: Callable[[str, str], bool]
+) -> dict[str, set[str]]:
     """Return LemmaUse.absent.
 
     Args:

@@ -1,8 +1,9 @@
 """Lemmas of words: from a lexicon, from training, and by rules that an encoder chooses among.
 
-A form with its predicted tags takes the lemma in the lexicon, if there is one; else the lemma that it always had in training,
-or had most often with these tags; else the lemma of the best rule that applies (lemma_rules.py). A rule whose lemma training
-saw gets a bonus (known_lemmas.py). A rule does not apply if it leaves too little of a new form (new_forms.py).
+A form with its predicted tags takes the lemma in the lexicon, if there is one; else the lemma that
+it always had in training, or had most often with these tags; else the lemma of the best rule that
+applies (lemma_rules.py). A rule whose lemma training saw gets a bonus (known_lemmas.py). A rule
+does not apply if it leaves too little of a new form (new_forms.py).
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import AttributeColumns
-from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, LemmaOfUpos, interchangeable
+from parser.data.known_lemmas import (
+    KNOWN_LEMMA,
+    SAME_UPOS,
+    KnownLemmas,
+    LemmaOfUpos,
+    interchangeable,
+)
 from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.lemma_rules import (
     CASINGS,
@@ -58,12 +65,14 @@ Seen = dict[tuple[str, ...], dict[str, str]]
 # The largest bonus of a rule.
 _MOST = KNOWN_LEMMA + SAME_UPOS
 
-# A form has the one lemma that it had when spelt right, if it was spelt right more than this many times as often as misspelt.
+# A form has the one lemma that it had when spelt right, if it was spelt right more than this many
+# times as often as misspelt.
 _USUAL = 10
 
 AUX = "AUX"
 
-# Up to _FEW rules are tried without asking which can lead to a known lemma. _FAR: more characters than a form has.
+# Up to _FEW rules are tried without asking which can lead to a known lemma. _FAR:
+# more characters than a form has.
 _FEW, _FAR = 4, 1 << 31
 
 # The length of the longest prefix and suffix of a form that rules are chosen by.
@@ -71,18 +80,22 @@ _PREFIX, _SUFFIX = 3, 5
 
 
 def affixes(forms: Sequence[str], buckets: int, trigrams: int = 0) -> np.ndarray:
-    """Return the properties of forms that rules are chosen by, as numbers: prefixes and suffixes in lower case, the places of
-    capitals, whether all characters are letters, and trigrams that end 1, 2, ... characters before the end.
+    """Return the properties of forms that rules are chosen by, as numbers: prefixes and suffixes in
+    lower case, the places of capitals, whether all characters are letters, and trigrams that end 1,
+    2, ... characters before the end.
 
     Args:
         buckets: how many numbers there are; properties with the same hash are not distinguished.
         trigrams: how many trigrams are read.
 
     Returns:
-        int64[forms, affixes], numbers below ``buckets``. An affix that is longer than the form has a special number.
+        int64[forms, affixes], numbers below ``buckets``.
+        An affix that is longer than the form has a special number.
     """
     small = [form.lower() for form in forms]
-    codes = np.frombuffer("".join(small).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    codes = np.frombuffer("".join(small).encode("utf-32-le", "surrogatepass"), np.uint32).astype(
+        np.uint64
+    )
     codes = np.append(codes, np.uint64(0))
     lengths = np.fromiter(map(len, small), np.int64, len(small))
     ends = np.cumsum(lengths)
@@ -99,7 +112,9 @@ def affixes(forms: Sequence[str], buckets: int, trigrams: int = 0) -> np.ndarray
         (form[:1] != low[:1]) + 2 * (form[1:] != low[1:]) + 4 * (not low.isalpha())
         for form, low in zip(forms, small, strict=True)
     ]
-    properties[:, _PREFIX + _SUFFIX] = _mixed(np.full(len(forms), 3, np.uint64), np.array(shapes, np.uint64))
+    properties[:, _PREFIX + _SUFFIX] = _mixed(
+        np.full(len(forms), 3, np.uint64), np.array(shapes, np.uint64)
+    )
     for number in range(1, trigrams + 1):
         hashed = np.full(len(forms), 3 + number, np.uint64)
         for distance in range(number + 1, number + 4):
@@ -123,12 +138,14 @@ class Lemmas:
     Args:
         rules: the symbols of the rules, the most used ones first.
         columns: the columns of tags that decide between several lemmas of a form.
-        seen: the lemma of each form that always had the same one; for other forms, by the tags in ``columns``, the lemma that
-            they had most often.
+        seen: the lemma of each form that always had the same one; for other forms, by the tags in
+            ``columns``, the lemma that they had most often.
         known: the known lemmas; None: the lemmas in ``seen``.
-        casings: the casings of new forms with capitals, see casings_of(); None, in older models: such forms are not changed.
+        casings: the casings of new forms with capitals, see casings_of(); None, in older models:
+            such forms are not changed.
         odd: the symbols of rules that do not apply to new forms, see odd_rules().
-        use: how each UPOS got its lemmas; None, in older models: what ``seen`` and ``known`` say of it.
+        use: how each UPOS got its lemmas; None, in older models:
+            what ``seen`` and ``known`` say of it.
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
@@ -152,20 +169,29 @@ class Lemmas:
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
         # By rule, how many characters it cuts at the end, if it does not change the beginning.
         kept = [not rule.front and not rule.prefix for rule in self._rules]
-        self._ends = np.array([min(rule.end, _FAR) if same else _FAR for rule, same in zip(self._rules, kept, strict=True)])
+        self._ends = np.array(
+            [
+                min(rule.end, _FAR) if same else _FAR
+                for rule, same in zip(self._rules, kept, strict=True)
+            ]
+        )
         self.rules = SetVocabulary(rules, rule_elements)
         self.columns = list(columns)
         self.seen = seen or {}
-        self.known = known or KnownLemmas({"": [lemma for forms in self.seen.values() for lemma in forms.values()]}, {})
+        self.known = known or KnownLemmas(
+            {"": [lemma for forms in self.seen.values() for lemma in forms.values()]}, {}
+        )
         self.casings, self.odd = casings, {*odd}
         self._not_for_new = {number for number, symbol in enumerate(rules) if symbol in self.odd}
         self._endings = Endings(self.seen.values())
-        self._misspelt: dict[tuple[str, str], str] = {}  # by UPOS and form, the lemma of misspelt words
+        # by UPOS and form, the lemma of misspelt words
+        self._misspelt: dict[tuple[str, str], str] = {}
         for tags, forms in self.seen.items() if {"upos", "feats"} <= {*columns} else ():
             if "Typo=Yes" in tags[self.columns.index("feats")] if tags else False:
                 upos = tags[self.columns.index("upos")]
                 self._misspelt |= {(upos, form): lemma for form, lemma in forms.items()}
-        self._by_upos: dict[tuple[str, str], str] = {}  # the lemma of forms that have one lemma with all tags of a UPOS
+        # the lemma of forms that have one lemma with all tags of a UPOS
+        self._by_upos: dict[tuple[str, str], str] = {}
         for tags, forms in self.seen.items() if casings and "upos" in columns else ():
             for form, lemma in forms.items() if tags else ():
                 key = tags[self.columns.index("upos")], form
@@ -196,7 +222,12 @@ class Lemmas:
         return unwritten_marks(self.seen.values())
 
     @classmethod
-    def of(cls, sentences: Iterable[AttributeColumns], columns: Sequence[str], by_tags: Collection[str] = ()) -> Lemmas | None:
+    def of(
+        cls,
+        sentences: Iterable[AttributeColumns],
+        columns: Sequence[str],
+        by_tags: Collection[str] = (),
+    ) -> Lemmas | None:
         """Return the lemmas of a treebank; None if it has no lemmas.
 
         Args:
@@ -214,7 +245,9 @@ class Lemmas:
         for sentence in sentences:
             tags = [getattr(sentence, column) for column in columns]
             apart = _words_apart(sentence)
-            for place, (form, lemma, *values) in enumerate(zip(sentence.forms, sentence.lemmas, *tags, strict=True)):
+            for place, (form, lemma, *values) in enumerate(
+                zip(sentence.forms, sentence.lemmas, *tags, strict=True)
+            ):
                 if _is_known(form, lemma):
                     words.add((form, lemma))
                 if not _is_known(form, lemma) or place in apart:
@@ -231,8 +264,13 @@ class Lemmas:
         if all(lemma == EMPTY for _, lemma in words):
             return None
         slips = Counter(form for form, _, _, _ in misspelt.elements())
-        usual = {form for form, number in slips.items() if form in by_form and by_form[form].total() > _USUAL * number}
-        for (form, lemma, own_tags, _), number in misspelt.items():  # no model for other forms, but for the same ones
+        usual = {
+            form
+            for form, number in slips.items()
+            if form in by_form and by_form[form].total() > _USUAL * number
+        }
+        # no model for other forms, but for the same ones
+        for (form, lemma, own_tags, _), number in misspelt.items():
             if form not in usual:
                 by_form.setdefault(form, Counter())[lemma] += number
                 tagged.setdefault(own_tags, {}).setdefault(form, Counter())[lemma] += number
@@ -250,8 +288,22 @@ class Lemmas:
         known_lemmas = KnownLemmas(by_upos, interchangeable(by_lemma.values()))
         rules = choose_rules(words)
         odd_symbols = [rule.symbol for rule in odd_rules(rules, (word[:2] for word in alike))]
-        use = LemmaUse.of(alike, rules, seen.get((), {}), known_lemmas, {(form, upos) for form, _, _, upos in misspelt})
-        return cls([rule.symbol for rule in rules], columns, seen, known_lemmas, casings_of(alike), odd_symbols, use)
+        use = LemmaUse.of(
+            alike,
+            rules,
+            seen.get((), {}),
+            known_lemmas,
+            {(form, upos) for form, _, _, upos in misspelt},
+        )
+        return cls(
+            [rule.symbol for rule in rules],
+            columns,
+            seen,
+            known_lemmas,
+            casings_of(alike),
+            odd_symbols,
+            use,
+        )
 
     @classmethod
     def read(cls, content: Any, tags: Collection[str]) -> Lemmas:
@@ -275,7 +327,10 @@ class Lemmas:
             check_written("rule for lemmas", rule.replace("\t", ""))
         casings = content.get("casings", {})
         check_type(casings, dict, "lemmas.casings")
-        if any(not isinstance(two, list) or len(two) != 2 or {*map(str, two)} - {*CASINGS} for two in casings.values()):
+        if any(
+            not isinstance(two, list) or len(two) != 2 or {*map(str, two)} - {*CASINGS}
+            for two in casings.values()
+        ):
             raise OptimalStepError("lemmas.casings does not have two casings of each UPOS")
         odd = content.get("odd", [])
         check_type(odd, list, "lemmas.odd")
@@ -287,48 +342,84 @@ class Lemmas:
         """Return the lemmas' part of vocabularies.json."""
         seen = {"\t".join(tags): forms for tags, forms in self.seen.items()}
         known_lemmas = {"by_upos": self.known.by_upos, "written_for": self.known.written_for}
-        content = {"rules": self.rules.symbols, "columns": self.columns, "seen": seen, "known": known_lemmas}
+        content = {
+            "rules": self.rules.symbols,
+            "columns": self.columns,
+            "seen": seen,
+            "known": known_lemmas,
+        }
         if self._use is not None:
             content["use"] = self._use.described()
-        return content if self.casings is None else content | {"casings": self.casings, "odd": sorted(self.odd)}
+        return (
+            content
+            if self.casings is None
+            else content | {"casings": self.casings, "odd": sorted(self.odd)}
+        )
 
     def cased(self, form: str, upos: str, first: bool) -> str:
-        """Return a new form as rules read it: in the case of most lemmas, if it is the first of a sentence, or in capitals."""
+        """Return a new form as rules read it: in the case of most lemmas, if it is the first of a
+        sentence, or in capitals.
+        """
         casing, capitals = (self.casings or {}).get(upos, ("keep", "keep"))
         if in_capitals(form):
             return CASINGS[capitals](form)
         return CASINGS[casing](form) if first and form == form.capitalize() else form
 
     def always(self, form: str, upos: str = "", strictly: bool = True) -> str | None:
-        """Return the lemma that a form always had; None if it had several, or if its lemma does not fit this UPOS.
+        """Return the lemma that a form always had; None if it had several,
+        or if its lemma does not fit this UPOS.
 
         Args:
-            upos: "", or a UPOS that the lemma must have had; if ``strictly``, with this form. A UPOS new to the model fits all.
+            upos: "", or a UPOS that the lemma must have had; if ``strictly``, with this form. A
+                UPOS new to the model fits all.
             strictly: see ``upos``.
         """
         lemma = self.seen.get((), {}).get(form)
-        if lemma is None or not upos or not (upos_of_lemma := self.known.upos(lemma)) or upos not in self.known.by_upos:
+        if (
+            lemma is None
+            or not upos
+            or not (upos_of_lemma := self.known.upos(lemma))
+            or upos not in self.known.by_upos
+        ):
             return lemma
         fitting = [other for other in alike(upos) if other in upos_of_lemma]
-        return lemma if any(not strictly or self.use.had(form, other) for other in fitting) else None
+        return (
+            lemma if any(not strictly or self.use.had(form, other) for other in fitting) else None
+        )
 
     def remembered(
-        self, form: str, cased: str, values: tuple[str, ...], upos: str, given: str, binding: tuple[str, bool] = ("", True)
+        self,
+        form: str,
+        cased: str,
+        values: tuple[str, ...],
+        upos: str,
+        given: str,
+        binding: tuple[str, bool] = ("", True),
     ) -> str | None:
-        """Return the lemma that training saw for a form, or the form with fewer capitals, with ``values`` in ``columns``.
+        """Return the lemma that training saw for a form, or the form with fewer capitals, with
+        ``values`` in ``columns``.
 
-        For unseen values, return the only lemma that the form has with the ``given`` UPOS. For ``binding`` see always().
+        For unseen values, return the only lemma that the form has with the ``given`` UPOS. For
+        ``binding`` see always().
         """
         forms, least, all_capitals = [form, cased], 0.0, in_capitals(form)
         if self.casings and form != form.lower() and (form.isupper() or form == form.capitalize()):
             most, capitals = self.casings.get(upos, ("keep", "keep"))
-            fewer = [form.lower(), form.capitalize()] if most == "lower" else [form.capitalize(), form.lower()]
+            fewer = (
+                [form.lower(), form.capitalize()]
+                if most == "lower"
+                else [form.capitalize(), form.lower()]
+            )
             # The name Baker is not a baker, but BAKER may be one.
             forms += fewer if form.isupper() or most == "lower" else fewer[:1]
             least = _MOST if all_capitals and capitals == "keep" else 0.0  # WHO is not who
         by_form, first_lemma = self.seen.get(values, {}), None
         for cased_form in forms:
-            lemma = self.always(cased_form, *binding) or by_form.get(cased_form) or self._by_upos.get((given, cased_form))
+            lemma = (
+                self.always(cased_form, *binding)
+                or by_form.get(cased_form)
+                or self._by_upos.get((given, cased_form))
+            )
             lemma = lemma or self._misspelt.get((upos, cased_form))
             if lemma and (cased_form == form or self.known.gain(lemma, upos) >= least):
                 first_lemma = first_lemma or lemma
@@ -337,13 +428,17 @@ class Lemmas:
         return first_lemma
 
     def of_numbers_and_symbols(self, form: str) -> tuple[str, str | None]:
-        """Return a new form without the thousands marks that lemmas leave out, and its lemma if it is a symbol."""
+        """Return a new form without the thousands marks that lemmas leave out,
+        and its lemma if it is a symbol.
+        """
         if is_symbol(form):
             return form, form
         return without_marks(form, self._unwritten_marks) if has_digits(form) else form, None
 
     def extended(self, new: Lemmas) -> Lemmas:
-        """Return these lemmas extended by new ones with the same columns; where they differ, the new ones win."""
+        """Return these lemmas extended by new ones with the same columns; where they differ,
+        the new ones win.
+        """
         seen = {tags: dict(forms) for tags, forms in self.seen.items()}
         renewed = {form for forms in new.seen.values() for form in forms}
         seen[()] = {form: lemma for form, lemma in seen.get((), {}).items() if form not in renewed}
@@ -351,17 +446,29 @@ class Lemmas:
             seen.setdefault(tags, {}).update(forms)
         rules = self.rules.extended(new.rules.symbols)
         casings = {**(new.casings or {}), **(self.casings or {})}
-        general = {symbol for lemmas in (self, new) for symbol in lemmas.rules.symbols if symbol not in lemmas.odd}
+        general = {
+            symbol
+            for lemmas in (self, new)
+            for symbol in lemmas.rules.symbols
+            if symbol not in lemmas.odd
+        }
         known_lemmas = self.known.extended(new.known)
         numbers = {symbol: number for number, symbol in enumerate(rules)}
         use = None
         if self._use is not None:
             used = {upos: {*rule_numbers} for upos, rule_numbers in self.use.rules.items()}
             for upos, rule_numbers in new.use.rules.items():
-                used.setdefault(upos, set()).update(numbers[new.rules.symbols[number]] for number in rule_numbers)
+                used.setdefault(upos, set()).update(
+                    numbers[new.rules.symbols[number]] for number in rule_numbers
+                )
             had_by = [lemmas.always for lemmas in (self, new)]
             use = LemmaUse(
-                used, absent_forms(seen[()], known_lemmas, lambda form, upos: any(had(form, upos) for had in had_by))
+                used,
+                absent_forms(
+                    seen[()],
+                    known_lemmas,
+                    lambda form, upos: any(had(form, upos) for had in had_by),
+                ),
             )
         return Lemmas(rules, self.columns, seen, known_lemmas, casings, {*rules} - general, use)
 
@@ -371,7 +478,9 @@ class Lemmas:
         return {form for tags, forms in self.seen.items() if tags for form in forms}
 
     def encode(self, sentences: Iterable[AttributeColumns]) -> np.ndarray:
-        """Return int32[total]: the numbers of the words' rules, ROOT before each sentence, UNKNOWN without lemma or rule."""
+        """Return int32[total]: the numbers of the words' rules, ROOT before each sentence, UNKNOWN
+        without lemma or rule.
+        """
         numbers_by_word: dict[tuple[str, str], int] = {}
         numbers: list[int] = []
         for sentence in sentences:
@@ -379,18 +488,24 @@ class Lemmas:
             for word in zip(sentence.forms, sentence.lemmas, strict=True):
                 if word not in numbers_by_word:
                     rule_numbers = (
-                        self.rules.encode_exactly(rule.symbol for rule in rules_for(*word)) if _is_known(*word) else []
+                        self.rules.encode_exactly(rule.symbol for rule in rules_for(*word))
+                        if _is_known(*word)
+                        else []
                     )
-                    numbers_by_word[word] = min((number for number in rule_numbers if number != UNKNOWN), default=UNKNOWN)
+                    numbers_by_word[word] = min(
+                        (number for number in rule_numbers if number != UNKNOWN), default=UNKNOWN
+                    )
                 numbers.append(numbers_by_word[word])
         return np.array(numbers, np.int32)
 
     def by_rules(self, forms: Sequence[str], upos: Sequence[str], scores: np.ndarray) -> list[str]:
-        """Return the lemmas of forms by the best rule that applies to each; the form itself if no rule applies.
+        """Return the lemmas of forms by the best rule that applies to each;
+        the form itself if no rule applies.
 
         Args:
             upos: the forms' predicted UPOS, or "".
-            scores: float32[forms, rules], without the bonus of known lemmas; minus infinity: not this rule.
+            scores: float32[forms, rules], without the bonus of known lemmas; minus infinity:
+                not this rule.
         """
         best = scores.max(axis=1, initial=-np.inf)
         rows, numbers = np.nonzero(
@@ -412,9 +527,11 @@ class Lemmas:
         return lemmas
 
     def _apply(self, number: int, form: str, upos: str) -> str | None:
-        """Return the lemma of a form by a rule; None if it does not apply: to a new form, if it is odd or keeps too little.
+        """Return the lemma of a form by a rule; None if it does not apply: to a new form,
+        if it is odd or keeps too little.
 
-        Auxiliaries are a closed class: their known lemmas may be far from new forms, such as Turkish *dü* from *i*.
+        Auxiliaries are a closed class: their known lemmas may be far from new forms,
+        such as Turkish *dü* from *i*.
         """
         rule = self._rules[number]
         lemma = rule(form)
@@ -426,14 +543,20 @@ class Lemmas:
             return lemma
         if has_digits(form):
             return lemma if keeps_numbers(form, lemma) else None
-        if keeps_half(form, rule, lemma) or self._often_far or (upos == AUX and upos in self.known.upos(lemma)):
+        if (
+            keeps_half(form, rule, lemma)
+            or self._often_far
+            or (upos == AUX and upos in self.known.upos(lemma))
+        ):
             return lemma
         return None
 
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
-        """Return the lemma by the rule with the highest score, its bonus included; the first of equal ones.
+        """Return the lemma by the rule with the highest score, its bonus included;
+        the first of equal ones.
 
-        Among rules of like score endings decide, but a known lemma stays if the ending speaks for it at all.
+        Among rules of like score endings decide,
+        but a known lemma stays if the ending speaks for it at all.
         """
         highest = -math.inf
         by_lemma = dict[str, tuple[float, float, LemmaRule]]()
@@ -444,7 +567,11 @@ class Lemmas:
             if (raw_lemma := self._apply(number, form, upos)) is not None:
                 lemma = self.known.spelled(raw_lemma)
                 bonus = self.known.gain(lemma, upos)
-                total = score + bonus - (self._endings.loss(form, self._rules[number]) if is_new else 0.0)
+                total = (
+                    score
+                    + bonus
+                    - (self._endings.loss(form, self._rules[number]) if is_new else 0.0)
+                )
                 highest = max(highest, total)
                 if lemma not in by_lemma or total > by_lemma[lemma][0]:
                     by_lemma[lemma] = total, bonus, self._rules[number]
@@ -453,7 +580,13 @@ class Lemmas:
         like = [lemma for lemma, (score, _, _) in by_lemma.items() if not score < highest - LIKE]
         best = max(like, key=lambda lemma: by_lemma[lemma][0])
         if len(like) > 1:
-            gains = dict(zip(like, self._endings.gains(form, [by_lemma[lemma][2] for lemma in like]), strict=True))
+            gains = dict(
+                zip(
+                    like,
+                    self._endings.gains(form, [by_lemma[lemma][2] for lemma in like]),
+                    strict=True,
+                )
+            )
             if gains[best]:
                 like = [lemma for lemma in like if by_lemma[lemma][1] >= by_lemma[best][1]]
             best = max(like, key=lambda lemma: by_lemma[lemma][0] + gains[lemma])
@@ -490,7 +623,9 @@ def _read_known(content: Any) -> KnownLemmas:
     for character, other in written_for.items():
         check_type(other, str, "a value of lemmas.known.written_for")
         if len(character) != 1 or len(other) > 1:
-            raise OptimalStepError(f"{character!r} is not one character, or {other!r} is more than one")
+            raise OptimalStepError(
+                f"{character!r} is not one character, or {other!r} is more than one"
+            )
     return KnownLemmas(by_upos, written_for)
 
 
@@ -504,24 +639,32 @@ def _check_lemma(value: object, called: str) -> None:
 
 
 def tokens_of(sentences: Iterable[Sequence[str]]) -> list[str]:
-    """Return the forms of the tokens of sentences: before the words of each, the root, whose form is empty."""
+    """Return the forms of the tokens of sentences: before the words of each, the root,
+    whose form is empty.
+    """
     return [form for forms in sentences for form in ("", *forms)]
 
 
 def _is_known(form: str, lemma: str) -> bool:
-    """Return whether the lemma of a word is annotated: _ means that it is not, unless the form is _."""
+    """Return whether the lemma of a word is annotated: _ means that it is not,
+    unless the form is _.
+    """
     return is_lemma(lemma) and (lemma != EMPTY or form == EMPTY)
 
 
 def _words_apart(sentence: AttributeColumns) -> set[int]:
-    """Return the places of words that are written apart (goeswith): no model for others, nor for themselves."""
+    """Return the places of words that are written apart (goeswith): no model for others,
+    nor for themselves.
+    """
     deprels, heads = getattr(sentence, "deprels", ()), getattr(sentence, "heads", ())
     apart = {place for place, deprel in enumerate(deprels) if deprel.split(":")[0] == "goeswith"}
     return apart | {heads[place] - 1 for place in apart}
 
 
 def _mixes(word: str) -> bool:
-    """Return whether a word mixes cases: it is not in lower case, not in capitals, and not capitalized."""
+    """Return whether a word mixes cases: it is not in lower case, not in capitals,
+    and not capitalized.
+    """
     return word not in (word.lower(), word.upper(), word.capitalize())
 
 
@@ -543,7 +686,8 @@ def lemmatize(
         scores: scores rules, for the tokens that need one.
         given: the UPOS of tokens in the input, "" for predicted ones.
         lexicon: its entries come first.
-        binding: for each token the UPOS that its lemma must fit, "" for none, and whether strictly: see LemmaUse.
+        binding: for each token the UPOS that its lemma must fit, "" for none,
+            and whether strictly: see LemmaUse.
     """
     binding = binding or [("", True)] * len(forms)
     columns = [tags[column] for column in lemmas.columns]
@@ -551,25 +695,39 @@ def lemmatize(
     always = seen.get((), nothing)
     token_tags = zip(*columns, strict=True) if columns else repeat((), len(forms))
     token_lemmas = [
-        always.get(form) or seen.get(values, nothing).get(form) for form, values in zip(forms, token_tags, strict=True)
+        always.get(form) or seen.get(values, nothing).get(form)
+        for form, values in zip(forms, token_tags, strict=True)
     ]
     for place, (word_upos, strictly) in enumerate(binding):
         if word_upos and forms[place] in always:
             token_lemmas[place] = lemmas.always(forms[place], word_upos, strictly)
     all_upos = tags.get("upos", [""] * len(forms))
     for place, lemma in enumerate(token_lemmas):
-        if lemma and forms[place].isupper() and in_capitals(forms[place]) and lemmas.known.gain(lemma, all_upos[place]) < _MOST:
+        if (
+            lemma
+            and forms[place].isupper()
+            and in_capitals(forms[place])
+            and lemmas.known.gain(lemma, all_upos[place]) < _MOST
+        ):
             token_lemmas[place] = None  # another case may have a lemma of this UPOS
     if lexicon is not None:
         upos, feats = (tags.get(column, repeat(EMPTY, len(forms))) for column in ("upos", "feats"))
         written = map(lexicon.lemma, forms, upos, feats)
-        token_lemmas = [lemma if first is None else first for first, lemma in zip(written, token_lemmas, strict=True)]
+        token_lemmas = [
+            lemma if first is None else first
+            for first, lemma in zip(written, token_lemmas, strict=True)
+        ]
     places = [place for place, lemma in enumerate(token_lemmas) if lemma is None and forms[place]]
-    cased = {place: lemmas.cased(forms[place], all_upos[place], not place or not forms[place - 1]) for place in places}
+    cased = {
+        place: lemmas.cased(forms[place], all_upos[place], not place or not forms[place - 1])
+        for place in places
+    }
     for place, form in cased.items():
         values = tuple(column[place] for column in columns)
         word_upos = given[place] if given else ""
-        token_lemmas[place] = lemmas.remembered(forms[place], form, values, all_upos[place], word_upos, binding[place])
+        token_lemmas[place] = lemmas.remembered(
+            forms[place], form, values, all_upos[place], word_upos, binding[place]
+        )
         if token_lemmas[place] is None:
             cased[place], token_lemmas[place] = lemmas.of_numbers_and_symbols(form)
     if left := [place for place in places if token_lemmas[place] is None]:

@@ -1,13 +1,16 @@
 """Checks that keep the lemmas of new forms close to the forms.
 
-A rule that some word of training needed may leave hardly anything of a new form (apples, be) or make another number of it
-(5,000,000, 2000000). Four checks keep the word:
+A rule that some word of training needed may leave hardly anything of a new form (apples, be) or
+make another number of it (5,000,000, 2000000). Four checks keep the word:
 
-* Half of the letters of a lemma come from the form, unless lemmas of training are often far from their forms.
-* Numbers stay as they are, except thousands marks: if most lemmas of training leave them out (1,000, 1000), all do.
+* Half of the letters of a lemma come from the form,
+  unless lemmas of training are often far from their forms.
+* Numbers stay as they are, except thousands marks:
+  if most lemmas of training leave them out (1,000, 1000), all do.
 * Symbols and emoji, which have neither letters nor digits, are their own lemmas.
-* A rule counts for more if it has changed the ending of the form in training before. It counts for less if it takes away
-  letters that it never took away in training (-les instead of -ies, for -y): see Endings.
+* A rule counts for more if it has changed the ending of the form in training before. It counts for
+  less if it takes away letters that it never took away in training (-les instead of -ies, for -y):
+  see Endings.
 
 All of this comes from the forms and lemmas of training, which the folder of every model has.
 """
@@ -24,11 +27,15 @@ from unicodedata import normalize
 
 from parser.data.lemma_rules import LemmaRule
 
-# In characters: in longer words only the common substring counts, because the time grows with the square of the length.
+# In characters: in longer words only the common substring counts,
+# because the time grows with the square of the length.
 _LONG = 100
 
-# A mark between groups of three digits, or of two as in India: 12,34,567. The first group has no leading zero.
-_GROUPS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([,.'\u2019\u066c \u00a0\u2009\u202f])(?:\d{2,3}\1)*\d{3}(?!\1?\d)")
+# A mark between groups of three digits, or of two as in India: 12,34,567.
+# The first group has no leading zero.
+_GROUPS = re.compile(
+    r"(?<![\d.,])[1-9]\d{0,2}([,.'\u2019\u066c \u00a0\u2009\u202f])(?:\d{2,3}\1)*\d{3}(?!\1?\d)"
+)
 
 # A number with its marks: 1,000.5, 12:30, 1/2.
 _NUMBER = re.compile(r"\d+(?:[,.'\u2019\u066b\u066c:/]\d+)*")
@@ -36,14 +43,16 @@ _NUMBER = re.compile(r"\d+(?:[,.'\u2019\u066b\u066c:/]\d+)*")
 # Endings have this many characters, or fewer if no form of training has the longer ending.
 _ENDING = 4
 
-# How many forms of training are looked at. If more than this share of their lemmas is far from the forms, rules may make such.
-# The shares: 6.3% in cu, 2.6% in cy, 1.8% in ga and got, 1.6% in el, 1.3% in hy, 1.1% in pt, 0.5% in tr, 0.4% in en.
+# How many forms of training are looked at. If more than this share of their lemmas is far from the
+# forms, rules may make such. The shares: 6.3% in cu, 2.6% in cy, 1.8% in ga and got, 1.6% in el,
+# 1.3% in hy, 1.1% in pt, 0.5% in tr, 0.4% in en.
 _SAMPLE, _FAR = 3000, 0.012
 
 # An ending needs this many forms with one of the changes, or else a shorter ending decides.
 _FEWEST = 3
 
-# A rule gains this times log(1 + n) if n forms of training with the same ending had its change of the end.
+# A rule gains this times log(1 + n) if n forms of training with the same ending had its change of
+# the end.
 _GAIN = 0.3
 
 # A rule loses this if no form of training had its change of the end with the same letters.
@@ -55,7 +64,9 @@ LIKE = 0.5
 
 def is_symbol(form: str) -> bool:
     """Return whether a form has neither a letter nor a digit, as symbols, punctuation and emoji."""
-    return not form.isalpha() and not any(character.isalpha() or character.isdigit() for character in form)
+    return not form.isalpha() and not any(
+        character.isalpha() or character.isdigit() for character in form
+    )
 
 
 def has_digits(form: str) -> bool:
@@ -64,15 +75,21 @@ def has_digits(form: str) -> bool:
 
 
 def keeps_numbers(form: str, lemma: str) -> bool:
-    """Return whether a form and its lemma have the same numbers, and the same digits outside of them, such as ²."""
-    digits, lemma_digits = ([character for character in word if character.isdigit()] for word in (form, lemma))
+    """Return whether a form and its lemma have the same numbers,
+    and the same digits outside of them, such as ².
+    """
+    digits, lemma_digits = (
+        [character for character in word if character.isdigit()] for word in (form, lemma)
+    )
     return digits == lemma_digits and _NUMBER.findall(form) == _NUMBER.findall(lemma)
 
 
 def keeps_half(form: str, rule: LemmaRule, lemma: str) -> bool:
-    """Return whether a rule keeps a part of a form, and half of its lemma's letters are letters of the form, in the same order.
+    """Return whether a rule keeps a part of a form, and half of its lemma's letters are letters of
+    the form, in the same order.
 
-    Accents, and the parts of a Hangul syllable, are letters of their own or none. A lemma without letters keeps none.
+    Accents, and the parts of a Hangul syllable, are letters of their own or none.
+    A lemma without letters keeps none.
     """
     kept = len(form) - rule.front - rule.end
     if kept <= 0 or (form.isalpha() and kept >= len(rule.prefix) + len(rule.suffix)):
@@ -82,20 +99,32 @@ def keeps_half(form: str, rule: LemmaRule, lemma: str) -> bool:
 
 def _shares_half(form: str, lemma: str) -> bool:
     form_letters, letters = _letters(form), _letters(lemma)
-    return 0 < len(letters) <= 2 * len(form_letters) and len(letters) <= 2 * _common(form_letters, letters)
+    return 0 < len(letters) <= 2 * len(form_letters) and len(letters) <= 2 * _common(
+        form_letters, letters
+    )
 
 
 def often_far(seen: Iterable[Mapping[str, str]]) -> bool:
-    """Return whether many lemmas of training share less than half of their letters with a form: in _FAR of a sample.
+    """Return whether many lemmas of training share less than half of their letters with a form:
+    in _FAR of a sample.
 
-    So it is in Old Church Slavonic, which abbreviates under a titlo, and in Welsh, whose frequent verbs change their stems.
+    So it is in Old Church Slavonic, which abbreviates under a titlo, and in Welsh, whose frequent
+    verbs change their stems.
 
     Args:
         seen: lemmas by form.
     """
-    words = [(form, lemma) for forms in seen for form, lemma in forms.items() if form.isalpha() and len(lemma) < _LONG]
+    words = [
+        (form, lemma)
+        for forms in seen
+        for form, lemma in forms.items()
+        if form.isalpha() and len(lemma) < _LONG
+    ]
     sample = words[:: len(words) // _SAMPLE + 1]
-    near = (form.startswith(lemma[: (len(lemma) + 1) // 2]) or _shares_half(form[:_LONG], lemma) for form, lemma in sample)
+    near = (
+        form.startswith(lemma[: (len(lemma) + 1) // 2]) or _shares_half(form[:_LONG], lemma)
+        for form, lemma in sample
+    )
     return len(sample) - sum(near) > _FAR * len(sample)
 
 
@@ -114,7 +143,9 @@ def _places(word: str) -> dict[str, int]:
 
 
 def _common(first: str, second: str) -> int:
-    """Return the length of a longest common subsequence (the bits of Hyyrö 2004: a row of the table is an integer)."""
+    """Return the length of a longest common subsequence (the bits of Hyyrö 2004:
+    a row of the table is an integer).
+    """
     places, row = _places(first), (1 << len(first)) - 1
     for character in second:
         same = row & places.get(character, 0)
@@ -138,7 +169,9 @@ def unwritten_marks(seen: Iterable[Mapping[str, str]]) -> frozenset[str]:
 
 def without_marks(form: str, marks: Iterable[str]) -> str:
     """Return a form whose numbers have none of these thousands marks."""
-    return _GROUPS.sub(lambda match: match[0].replace(match[1], "") if match[1] in marks else match[0], form)
+    return _GROUPS.sub(
+        lambda match: match[0].replace(match[1], "") if match[1] in marks else match[0], form
+    )
 
 
 class Endings:
@@ -155,12 +188,20 @@ class Endings:
     @cached_property
     def _words(self) -> list[tuple[str, str]]:
         """The forms backwards, sorted, and their lemmas; in lower case."""
-        return sorted({(form.lower()[::-1], lemma.lower()) for forms in self._seen for form, lemma in forms.items()})
+        return sorted(
+            {
+                (form.lower()[::-1], lemma.lower())
+                for forms in self._seen
+                for form, lemma in forms.items()
+            }
+        )
 
     def gains(self, form: str, rules: Sequence[LemmaRule]) -> list[float]:
-        """Return the gains of rules' scores by the ending of a new form: 0 for all, if they change its end alike.
+        """Return the gains of rules' scores by the ending of a new form: 0 for all,
+        if they change its end alike.
 
-        The ending is the longest one, of at most _ENDING characters, for which training has the change of any of the rules.
+        The ending is the longest one, of at most _ENDING characters, for which training has the
+        change of any of the rules.
         """
         changes = [(rule.end, rule.suffix.lower()) for rule in rules]
         if len({*changes}) > 1 and max(changes)[0] < len(form):
@@ -172,14 +213,17 @@ class Endings:
         return [0.0] * len(rules)
 
     def loss(self, form: str, rule: LemmaRule) -> float:
-        """Return the loss of a rule's score for a new form by the letters that it takes away at the end."""
+        """Return the loss of a rule's score for a new form by the letters that it takes away at the
+        end.
+        """
         if not 0 < rule.end < len(form):
             return 0.0
         removed = form[-rule.end :].lower()[::-1]
         return 0.0 if self._count(removed, rule.end, rule.suffix.lower()) else UNHEARD_OF
 
     def _count(self, backwards: str, end: int, suffix: str) -> int:
-        """Return how many forms that end so (backwards) have lemmas that end as if the change was made.
+        """Return how many forms that end so (backwards) have lemmas that end as if the change was
+        made.
 
         What the change leaves of the ending counts, or one character if it leaves nothing.
         """

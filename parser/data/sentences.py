@@ -10,16 +10,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Sentences:
-    """Encoded sentences. Sentence s has its root at ``offsets[s]`` and token i at ``offsets[s] + i``.
+    """Encoded sentences. Sentence s has its root at ``offsets[s]`` and token i at
+    ``offsets[s] + i``.
 
     Attributes:
-        values: int32[rows, total], total = sum of (n + 1); each part of a word has some rows, the attributes first (parts/).
+        values: int32[rows, total], total = sum of (n + 1); each part of a word has some rows, the
+            attributes first (parts/).
         offsets: int64[sentences + 1].
-        vectors: [total, size], the encoder's vectors of the tokens, as it stores them; None if it has not run yet.
-        unseen: int32[attributes that are sets, total], 1 if the value has an element that training never saw; ``values`` then
-            has the number of a similar value. None if it is not needed.
-        fixed_tags: by predicted column, int32[total], the numbers of tags that are certain; NO_NODE: predict it. None: all are
-            predicted.
+        vectors: [total, size], the encoder's vectors of the tokens, as it stores them;
+            None if it has not run yet.
+        unseen: int32[attributes that are sets, total], 1 if the value has an element that training
+            never saw; ``values`` then has the number of a similar value. None if it is not needed.
+        fixed_tags: by predicted column, int32[total], the numbers of tags that are certain;
+            NO_NODE: predict it. None: all are predicted.
     """
 
     values: np.ndarray
@@ -41,14 +44,28 @@ class Sentences:
         start, end = self.offsets[first], self.offsets[last]
         vectors = None if self.vectors is None else self.vectors[start:end]
         unseen = None if self.unseen is None else self.unseen[:, start:end]
-        fixed = None if self.fixed_tags is None else {column: tags[start:end] for column, tags in self.fixed_tags.items()}
-        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start, vectors, unseen, fixed)
+        fixed = (
+            None
+            if self.fixed_tags is None
+            else {column: tags[start:end] for column, tags in self.fixed_tags.items()}
+        )
+        return Sentences(
+            self.values[:, start:end],
+            self.offsets[first : last + 1] - start,
+            vectors,
+            unseen,
+            fixed,
+        )
 
     def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
-        """Yield spans (first, last) of sentences of at most this many tokens; a longer sentence is a span of its own."""
+        """Yield spans (first, last) of sentences of at most this many tokens;
+        a longer sentence is a span of its own.
+        """
         first = 0
         while first < len(self):
-            last = int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1
+            last = (
+                int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1
+            )
             yield first, (last := max(last, first + 1))
             first = last
 
@@ -58,13 +75,21 @@ class Sentences:
         places = self.places(numbers)
         vectors = None if self.vectors is None else self.vectors[places]
         unseen = None if self.unseen is None else self.unseen[:, places]
-        fixed = None if self.fixed_tags is None else {column: tags[places] for column, tags in self.fixed_tags.items()}
+        fixed = (
+            None
+            if self.fixed_tags is None
+            else {column: tags[places] for column, tags in self.fixed_tags.items()}
+        )
         return Sentences(self.values[:, places], offsets, vectors, unseen, fixed)
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
-        """Return int64[tokens], the places of the tokens of some sentences (int[m]), one sentence after the other."""
+        """Return int64[tokens], the places of the tokens of some sentences (int[m]),
+        one sentence after the other.
+        """
         lengths = np.diff(self.offsets)[numbers]
-        return np.arange(lengths.sum()) + np.repeat(self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths)
+        return np.arange(lengths.sum()) + np.repeat(
+            self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths
+        )
 
 
 # The number in integer arrays for no node, no relation, no row or no output.
@@ -94,4 +119,6 @@ class Parses:
     def span(self, first: int, last: int) -> Parses:
         """Return the parses of sentences from number ``first`` to before ``last``, not copied."""
         start, end = self.offsets[first], self.offsets[last]
-        return Parses(self.heads[start:end], self.relations[start:end], self.offsets[first : last + 1] - start)
+        return Parses(
+            self.heads[start:end], self.relations[start:end], self.offsets[first : last + 1] - start
+        )

@@ -1,10 +1,12 @@
-"""Vocabularies that give an unknown value the number of a similar known one, so that it shares what training taught about it.
+"""Vocabularies that give an unknown value the number of a similar known one, so that it shares what
+training taught about it.
 
-* A form, or an end of a form, is similar to one that differs only in the shape of quotes, apostrophes and dashes, or else in
-  case: a curly quote to a straight one, ``HOUSE`` to ``house``.
-* A character is similar to another quote, apostrophe or dash, or to the same digit or letter in another case or without its
-  marks. Otherwise it is similar to the most frequent character of its class, such as symbols or opening brackets. Letters have
-  no class: an unknown letter of another script is UNKNOWN.
+* A form, or an end of a form, is similar to one that differs only in the shape of quotes,
+  apostrophes and dashes, or else in case: a curly quote to a straight one, ``HOUSE`` to ``house``.
+* A character is similar to another quote, apostrophe or dash, or to the same digit or letter in
+  another case or without its marks. Otherwise it is similar to the most frequent character of its
+  class, such as symbols or opening brackets. Letters have no class: an unknown letter of another
+  script is UNKNOWN.
 
 Of several similar values the one in ASCII or lower case counts, else the most frequent one.
 """
@@ -22,7 +24,8 @@ from parser.data.attributes import ATTRIBUTES
 from parser.data.vocabulary import N_RESERVED, UNKNOWN, Vocabulary, vocabulary_for
 from parser.network_spec import check_type
 
-# Characters of one kind, with the one that stands for them. Quotes first keep their direction, then all are alike.
+# Characters of one kind, with the one that stands for them. Quotes first keep their direction,
+# then all are alike.
 _DIRECTED = str.maketrans(
     {
         **dict.fromkeys("\u201e\u201f\u00ab\u2039", "\u201c"),
@@ -42,7 +45,8 @@ _PLAIN = str.maketrans(
     }
 )
 _MARKS = re.compile("[-'\"" + "".join(map(chr, {**_DIRECTED, **_PLAIN})) + "]")
-# Categories of Unicode whose characters are alike: digits, brackets, dashes, quotes, and symbols of four kinds.
+# Categories of Unicode whose characters are alike: digits, brackets, dashes, quotes,
+# and symbols of four kinds.
 _CLASSES = ("Nd", "Ps", "Pe", "Pd", "Pi", "Pf", "So", "Sc", "Sm", "Sk")
 
 # How many unknown values are remembered, and the length in characters of the longest.
@@ -50,7 +54,9 @@ _REMEMBERED, _LONGEST = 2**13, 100
 
 
 def directed(text: str) -> str:
-    """Return a text in which quotes, apostrophes and dashes of one direction or length are the same."""
+    """Return a text in which quotes, apostrophes and dashes of one direction or length are the
+    same.
+    """
     return text.translate(_DIRECTED)
 
 
@@ -71,16 +77,23 @@ class SimilarVocabulary(Vocabulary):
     """
 
     foldings: tuple[Callable[[str], str], ...] = (directed, plain, _plain_and_small)
-    """Values that one of them makes the same are similar; the first one counts that finds a known value."""
+    """Values that one of them makes the same are similar;
+    the first one counts that finds a known value.
+    """
 
     def __init__(self, symbols: Iterable[str]) -> None:
         super().__init__(symbols)
         self._remembered = lru_cache(_REMEMBERED)(self._closest)
 
     def encode(self, values: Iterable[str]) -> list[int]:
-        """Return the numbers of the values; of unknown ones, of a similar value, or UNKNOWN if there is none."""
+        """Return the numbers of the values; of unknown ones, of a similar value,
+        or UNKNOWN if there is none.
+        """
         get = self._numbers.get
-        return [number if (number := get(value)) is not None else self._similar(value) for value in values]
+        return [
+            number if (number := get(value)) is not None else self._similar(value)
+            for value in values
+        ]
 
     def _similar(self, value: str) -> int:
         return self._remembered(value) if len(value) <= _LONGEST else UNKNOWN
@@ -97,9 +110,15 @@ class SimilarVocabulary(Vocabulary):
 
     @cached_property
     def _folded(self) -> list[dict[str, int]]:
-        """For each folding, the number of the most frequent value that it changes, by what it makes of the value."""
+        """For each folding, the number of the most frequent value that it changes,
+        by what it makes of the value.
+        """
         marked = [symbol for symbol in self.symbols if _MARKS.search(symbol)]
-        cased = [symbol for symbol in self.symbols if symbol != symbol.lower()] if _plain_and_small in self.foldings else []
+        cased = (
+            [symbol for symbol in self.symbols if symbol != symbol.lower()]
+            if _plain_and_small in self.foldings
+            else []
+        )
         tables = []
         for folding in self.foldings:
             changed: dict[str, int] = {}
@@ -110,15 +129,18 @@ class SimilarVocabulary(Vocabulary):
 
 
 class SimilarQuotes(SimilarVocabulary):
-    """A vocabulary of forms in which case matters: only quotes, apostrophes and dashes make forms similar."""
+    """A vocabulary of forms in which case matters: only quotes,
+    apostrophes and dashes make forms similar.
+    """
 
     foldings = (directed, plain)
 
     def spelled(self, form: str) -> str:
-        """Return the known form that is similar to a form with such marks; the form itself if it is known, or a dash.
+        """Return the known form that is similar to a form with such marks;
+        the form itself if it is known, or a dash.
 
-        If a known form is similar in another case only, its marks count. If none is, return the form with similar marks in
-        place of those that no known form has.
+        If a known form is similar in another case only, its marks count. If none is, return the
+        form with similar marks in place of those that no known form has.
         """
         if form in self or not _MARKS.search(form) or not plain(form).strip("-"):
             return form
@@ -128,10 +150,13 @@ class SimilarQuotes(SimilarVocabulary):
             if len(small) == len(form) and (number := self._similar(small)) != UNKNOWN:
                 known_form = self.symbols[number - N_RESERVED]
                 return "".join(
-                    its if mine != its and _MARKS.match(mine) else mine for mine, its in zip(form, known_form, strict=True)
+                    its if mine != its and _MARKS.match(mine) else mine
+                    for mine, its in zip(form, known_form, strict=True)
                 )
         marks = self._marks
-        return _MARKS.sub(lambda match: match[0] if match[0] in marks else marks.most_similar(match[0]), form)
+        return _MARKS.sub(
+            lambda match: match[0] if match[0] in marks else marks.most_similar(match[0]), form
+        )
 
     @cached_property
     def _marks(self) -> SimilarQuotes:
@@ -141,7 +166,11 @@ class SimilarQuotes(SimilarVocabulary):
 
     def most_similar(self, mark: str) -> str:
         """Return the known mark that is similar to a mark; the mark itself if there is none."""
-        return mark if (number := self._similar(mark)) == UNKNOWN else self.symbols[number - N_RESERVED]
+        return (
+            mark
+            if (number := self._similar(mark)) == UNKNOWN
+            else self.symbols[number - N_RESERVED]
+        )
 
 
 class SimilarCharacters(SimilarVocabulary):
@@ -181,7 +210,8 @@ SIMILAR = "similar"
 
 
 def looks_up_similar(contents: Mapping[str, Any]) -> bool:
-    """Return whether the model with these contents of vocabularies.json looks up similar values; older ones do not.
+    """Return whether the model with these contents of vocabularies.json looks up similar values;
+    older ones do not.
 
     Raises:
         TypeError: the entry is not a truth value.
@@ -191,10 +221,15 @@ def looks_up_similar(contents: Mapping[str, Any]) -> bool:
 
 
 def attribute_vocabulary(attribute: str, symbols: Iterable[str], similar: bool) -> Vocabulary:
-    """Return the vocabulary of an attribute; with ``similar``, of one of forms, a SimilarVocabulary.
+    """Return the vocabulary of an attribute; with ``similar``, of one of forms,
+    a SimilarVocabulary.
 
     Raises:
         OptimalStepError: unknown attribute, a repeated value, or no sets.
     """
     reads_forms = attribute in ATTRIBUTES and ATTRIBUTES[attribute].column == "forms"
-    return SimilarVocabulary(symbols) if similar and reads_forms else vocabulary_for(attribute, symbols)
+    return (
+        SimilarVocabulary(symbols)
+        if similar and reads_forms
+        else vocabulary_for(attribute, symbols)
+    )

@@ -1,11 +1,13 @@
 """The spelling in which forms are looked up: composed (NFC), whatever the input has.
 
-Unicode writes many letters in two ways: é is one character (NFC), or e and a combining accent (NFD). Text from some systems,
-and file names, are in NFD. Treebanks are in NFC, so that a decomposed form would be unknown, with its affixes and characters.
-So forms are looked up in NFC; the output keeps them as in the input.
+Unicode writes many letters in two ways: é is one character (NFC), or e and a combining accent
+(NFD). Text from some systems, and file names, are in NFD. Treebanks are in NFC, so that a
+decomposed form would be unknown, with its affixes and characters. So forms are looked up in NFC;
+the output keeps them as in the input.
 
-A vocabulary may itself have decomposed forms, if its treebank or its file of word vectors has them. These are looked up as they
-stand. Other decomposed forms also stay as they are if most forms with accents in the vocabulary are decomposed.
+A vocabulary may itself have decomposed forms, if its treebank or its file of word vectors has them.
+These are looked up as they stand. Other decomposed forms also stay as they are if most forms with
+accents in the vocabulary are decomposed.
 
 Text in ASCII, and text in NFC, costs one test for many words.
 """
@@ -25,7 +27,8 @@ class Spelling:
     """The spelling of forms in a vocabulary. Threads may share it.
 
     Args:
-        known: returns the forms of the vocabulary, some perhaps in lower case. It is called at the first decomposed form.
+        known: returns the forms of the vocabulary, some perhaps in lower case.
+            It is called at the first decomposed form.
     """
 
     def __init__(self, known: Callable[[], Iterable[str]]) -> None:
@@ -33,13 +36,17 @@ class Spelling:
 
     @cached_property
     def _decomposed(self) -> tuple[set[str], bool]:
-        """The known forms that are not in NFC, and whether they outnumber the others that NFD would change."""
+        """The known forms that are not in NFC,
+        and whether they outnumber the others that NFD would change.
+        """
         forms = {*self._known()}
         text = "\n".join(forms)
         if text.isascii() or is_normalized("NFC", text):
             return set(), False
         decomposed = {form for form in forms if not is_normalized("NFC", form)}
-        return decomposed, len(decomposed) > sum(not is_normalized("NFD", form) for form in forms - decomposed)
+        return decomposed, len(decomposed) > sum(
+            not is_normalized("NFD", form) for form in forms - decomposed
+        )
 
     def __call__(self, forms: Sequence[str]) -> Sequence[str]:
         """Return the forms as they are looked up; the same object if nothing changes."""
@@ -50,7 +57,11 @@ class Spelling:
 
     def _spelled(self, form: str) -> str:
         decomposed, prevails = self._decomposed
-        return form if prevails or form in decomposed or form.lower() in decomposed else normalize("NFC", form)
+        return (
+            form
+            if prevails or form in decomposed or form.lower() in decomposed
+            else normalize("NFC", form)
+        )
 
 
 class ColumnSpelling:
@@ -58,9 +69,13 @@ class ColumnSpelling:
 
     def __init__(self, by_attribute: dict[str, Vocabulary]) -> None:
         self._by_attribute = by_attribute
-        self._forms, self._lemmas = Spelling(self.known_forms), Spelling(lambda: self._symbols("lemma"))
+        self._forms, self._lemmas = (
+            Spelling(self.known_forms),
+            Spelling(lambda: self._symbols("lemma")),
+        )
         self._reads_lemmas = any(
-            attribute.column == "lemmas" and name in by_attribute for name, attribute in ATTRIBUTES.items()
+            attribute.column == "lemmas" and name in by_attribute
+            for name, attribute in ATTRIBUTES.items()
         )
 
     def known_forms(self) -> Iterable[str]:
@@ -68,7 +83,12 @@ class ColumnSpelling:
         return self._symbols("form", "lower")
 
     def _symbols(self, *names: str) -> Iterable[str]:
-        return (symbol for name in names if name in self._by_attribute for symbol in self._by_attribute[name].symbols)
+        return (
+            symbol
+            for name in names
+            if name in self._by_attribute
+            for symbol in self._by_attribute[name].symbols
+        )
 
     def __call__(self, sentences: Sequence[AttributeColumns]) -> Sequence[AttributeColumns]:
         """Return the sentences as they are looked up; the same objects if nothing changes."""

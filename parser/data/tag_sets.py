@@ -1,7 +1,8 @@
 """The tags that words had together in training, so that predicted tags fit given ones.
 
-A tagger predicts each column by itself: for *the felt* its XPOS is VBD even where UPOS is given as NOUN. Training saw no word
-with both. So where a tag is given, the predicted ones are the most probable of those that some word of training had with it.
+A tagger predicts each column by itself: for *the felt* its XPOS is VBD even where UPOS is given as
+NOUN. Training saw no word with both. So where a tag is given, the predicted ones are the most
+probable of those that some word of training had with it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ NOT_GIVEN, NEVER_SEEN = -1, -2
 # Added to the score of a value that has been decided on: the softmax gives it all probability.
 _CERTAIN = np.float32(1e4)
 
-# By an older model's folder, values predicted with given ones do not fit them if at least this many forms would have both by
-# chance, and none has. Of 0.5, 3 and 10, the last gives the best XPOS and FEATS on the dev parts of the shipped models.
+# By an older model's folder, values predicted with given ones do not fit them if at least this many
+# forms would have both by chance, and none has. Of 0.5, 3 and 10, the last gives the best XPOS and
+# FEATS on the dev parts of the shipped models.
 _EXPECTED = 10
 
 
@@ -34,9 +36,12 @@ class TagSets:
 
     Args:
         columns: the predicted columns.
-        sets: the numbers of the values in each set, in the order of the columns; the most frequent set first.
-        forms: None: these are all sets of training. Else it had more, and this is how many forms had each of these.
-        feats: if ``forms`` are given, int[values of feats], the same number for values that are taken to be in the same sets.
+        sets: the numbers of the values in each set, in the order of the columns;
+            the most frequent set first.
+        forms: None: these are all sets of training. Else it had more,
+            and this is how many forms had each of these.
+        feats: if ``forms`` are given, int[values of feats], the same number for values that are
+            taken to be in the same sets.
 
     Attributes:
         columns: as passed.
@@ -55,7 +60,8 @@ class TagSets:
         self.sets = np.array([*sets], np.int32).reshape(-1, len(self.columns))
         self._known = {*map(tuple, self.sets.tolist())}
         self._forms = np.ones(len(self.sets)) if forms is None else np.array(forms, np.float64)
-        # By column, int[sets]: values, or what stands for values in the same sets; and what stands for each value.
+        # By column, int[sets]: values, or what stands for values in the same sets;
+        # and what stands for each value.
         self._alike = {"feats": feats} if feats is not None else {}
         self._kinds = [self._kind(c, values) for c, values in enumerate(self.sets.T)]
         self._fitting = cache(self._find_fitting)
@@ -70,16 +76,21 @@ class TagSets:
 
     @classmethod
     def of_values(
-        cls, sets: Sequence[Sequence[str]], tags: Mapping[str, Vocabulary], forms: Sequence[int] | None = None
+        cls,
+        sets: Sequence[Sequence[str]],
+        tags: Mapping[str, Vocabulary],
+        forms: Sequence[int] | None = None,
     ) -> TagSets:
         """Return sets given by their values; sets with an unknown value are left out.
 
         Args:
             tags: by column, its values.
-            forms: see the class; then FEATS with the same attributes are taken to be in the same sets.
+            forms: see the class; then FEATS with the same attributes are taken to be in the same
+                sets.
         """
         columns = [
-            numbers_of(values, vocabulary) for values, vocabulary in zip(zip(*sets, strict=True), tags.values(), strict=False)
+            numbers_of(values, vocabulary)
+            for values, vocabulary in zip(zip(*sets, strict=True), tags.values(), strict=False)
         ]
         numbered = np.array(columns, np.int32).reshape(len(tags), -1).T
         is_known = (numbered >= 0).all(axis=1)
@@ -99,12 +110,15 @@ class TagSets:
         for numbers in content:
             check_type(numbers, list, "a set of tag_sets")
             if len(numbers) != len(tags):
-                raise OptimalStepError(f"a set of tag_sets has {len(numbers)} values for {len(tags)} columns")
+                raise OptimalStepError(
+                    f"a set of tag_sets has {len(numbers)} values for {len(tags)} columns"
+                )
             for value, vocabulary in zip(numbers, tags.values(), strict=True):
                 check_type(value, int, "a value of tag_sets")
                 if not 0 <= value < len(vocabulary.symbols):
                     raise OptimalStepError(
-                        f"tag_sets has the value {value}, and its column has {len(vocabulary.symbols)} values"
+                        f"tag_sets has the value {value}, and its column has "
+                        f"{len(vocabulary.symbols)} values"
                     )
         return cls([*tags], content)
 
@@ -114,14 +128,22 @@ class TagSets:
         return numbers
 
     def extended(self, new: TagSets) -> TagSets:
-        """Return these sets and new ones, which number the values in the same way; both are complete."""
-        return TagSets(self.columns, dict.fromkeys([*map(tuple, self.sets.tolist()), *map(tuple, new.sets.tolist())]))
+        """Return these sets and new ones, which number the values in the same way;
+        both are complete.
+        """
+        return TagSets(
+            self.columns,
+            dict.fromkeys([*map(tuple, self.sets.tolist()), *map(tuple, new.sets.tolist())]),
+        )
 
-    def settled(self, scores: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-        """Return scores in which given values, and the best values that fit them, are certain; other words' are unchanged.
+    def settled(
+        self, scores: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]
+    ) -> Mapping[str, np.ndarray]:
+        """Return scores in which given values, and the best values that fit them, are certain;
+        other words' are unchanged.
 
-        The values of a word are kept together if each of them occurred with the given ones. If none did, as for a new UPOS,
-        the scores decide alone.
+        The values of a word are kept together if each of them occurred with the given ones. If none
+        did, as for a new UPOS, the scores decide alone.
 
         Args:
             scores: by column, float32[tokens, values].
@@ -130,7 +152,9 @@ class TagSets:
         Returns:
             ``scores`` itself if the given values change nothing.
         """
-        predicted = np.stack([scores[column].argmax(axis=1) for column in self.columns]).astype(np.int32)
+        predicted = np.stack([scores[column].argmax(axis=1) for column in self.columns]).astype(
+            np.int32
+        )
         nothing = np.full(predicted.shape[1], NOT_GIVEN, np.int32)
         wanted = np.stack([given.get(column, nothing) for column in self.columns])
         chosen = np.where(wanted >= 0, wanted, predicted)
@@ -158,10 +182,12 @@ class TagSets:
         return values if alike is None else alike[values]
 
     def _fits(self, column: int, value: int, fitting: np.ndarray, as_given: bool) -> bool:
-        """Return whether a predicted value occurs in fitting sets. All values occur in the sets of training.
+        """Return whether a predicted value occurs in fitting sets.
+        All values occur in the sets of training.
 
-        Where only some sets are known, others may also fit: the value fits if it occurs in none of them; and if the given tags
-        were predicted with it (``as_given``), unless many forms should have it by chance.
+        Where only some sets are known, others may also fit: the value fits if it occurs in none of
+        them; and if the given tags were predicted with it (``as_given``), unless many forms should
+        have it by chance.
         """
         has_value = self._kinds[column] == self._kind(column, np.array(value))
         if has_value[fitting].any() or not has_value.any():
@@ -170,24 +196,37 @@ class TagSets:
         return not self.complete and as_given and bool(expected < _EXPECTED)
 
     def _find_fitting(self, wanted: tuple[int, ...]) -> np.ndarray:
-        """Return the places of sets with all given values, or else with the given UPOS; none, if there are none."""
-        only_upos = [value if column == "upos" else NOT_GIVEN for column, value in zip(self.columns, wanted, strict=True)]
+        """Return the places of sets with all given values, or else with the given UPOS; none,
+        if there are none.
+        """
+        only_upos = [
+            value if column == "upos" else NOT_GIVEN
+            for column, value in zip(self.columns, wanted, strict=True)
+        ]
         fitting = np.empty(0, np.int64)
         for values in (wanted, only_upos):
             if not len(fitting) and max(values) >= 0:
-                fits = [self.sets[:, c] == value for c, value in enumerate(values) if value != NOT_GIVEN]
+                fits = [
+                    self.sets[:, c] == value for c, value in enumerate(values) if value != NOT_GIVEN
+                ]
                 fitting = np.flatnonzero(np.logical_and.reduce(fits))
         return fitting
 
 
 def numbers_of(values: Sequence[str], known: Vocabulary) -> np.ndarray:
-    """Return the numbers of given values, int32[n], for TagSets.settled(); an empty value is NOT_GIVEN."""
+    """Return the numbers of given values, int32[n], for TagSets.settled();
+    an empty value is NOT_GIVEN.
+    """
     numbers = np.array(known.encode_exactly(values), np.int32) - N_RESERVED
-    return np.where(numbers >= 0, numbers, [NEVER_SEEN if value else NOT_GIVEN for value in values]).astype(np.int32)
+    return np.where(
+        numbers >= 0, numbers, [NEVER_SEEN if value else NOT_GIVEN for value in values]
+    ).astype(np.int32)
 
 
 def _kinds_of_feats(values: Sequence[str]) -> np.ndarray:
     """Return int[values], the same number for FEATS with the same attributes."""
     numbers: dict[tuple[str, ...], int] = {}
-    attributes = [tuple(feature.partition("=")[0] for feature in value.split("|")) for value in values]
+    attributes = [
+        tuple(feature.partition("=")[0] for feature in value.split("|")) for value in values
+    ]
     return np.array([numbers.setdefault(names, len(numbers)) for names in attributes])

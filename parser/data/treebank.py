@@ -1,8 +1,9 @@
-"""Gold data: sentences with their trees, read from CoNLL-U as strictly as input to parse (conllu/stream.py).
+"""Gold data: sentences with their trees, read from CoNLL-U as strictly as input to parse
+(conllu/stream.py).
 
-Gold data must meet further conditions: it is text in UTF-8, its trees have exactly one root, and every
-sentence has words. Only words are kept; multiword tokens and empty nodes, which are not nodes of the tree, are counted and left
-out. On request, sentences with faults are left out as well.
+Gold data must meet further conditions: it is text in UTF-8, its trees have exactly one root, and
+every sentence has words. Only words are kept; multiword tokens and empty nodes, which are not nodes
+of the tree, are counted and left out. On request, sentences with faults are left out as well.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ _LISTED = 20
 
 
 class TreebankError(ConlluError):
-    """A treebank cannot be used as gold data. The message names the file, the line, the sentence and the fix."""
+    """A treebank cannot be used as gold data. The message names the file, the line,
+    the sentence and the fix.
+    """
 
 
 @dataclass(slots=True)
@@ -68,10 +71,14 @@ class Sentence:
     """The words 1..n of one sentence, one list per column; the entry of word i is at index i - 1.
 
     Attributes:
-        forms, lemmas, upos, xpos, feats, deprels: the columns as written, ``_`` included; relations with their subtypes.
-        heads: the heads [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD only in a partial treebank.
-        where: file, first line, number and sent_id: the beginning of an error message about the sentence.
-        lengths: in a path through a lattice, how many nodes each word advances by, as text; None: one.
+        forms, lemmas, upos, xpos, feats, deprels: the columns as written, ``_`` included;
+            relations with their subtypes.
+        heads: the heads [h_1, ..., h_n], 0 = the artificial root;
+            UNKNOWN_HEAD only in a partial treebank.
+        where: file, first line, number and sent_id:
+            the beginning of an error message about the sentence.
+        lengths: in a path through a lattice, how many nodes each word advances by, as text;
+            None: one.
         treebank: the name of its treebank, if there are several.
     """
 
@@ -102,7 +109,8 @@ class Fault(NamedTuple):
         message: includes the place.
         in_parsing: whether parsing also refuses it.
         leaves_out: whether it is the first fault of its sentence, which is left out.
-        in_file: whether the fault is in the file, such as another encoding: leaving out sentences does not help.
+        in_file: whether the fault is in the file, such as another encoding:
+            leaving out sentences does not help.
         ends: whether reading stopped there.
     """
 
@@ -117,14 +125,17 @@ class Fault(NamedTuple):
         """The message without its place, numbers, quotations and fix."""
         place = r"^(.*?, line \d+(, sentence \d+( \(sent_id .*?\))?)?|.*?): "
         message = re.sub(place, "", self.message, count=1, flags=re.DOTALL)
-        return re.sub(r"'.*?'|\d[\d,.-]*", "...", re.split(r"[:;(]", message, maxsplit=1)[0], flags=re.DOTALL).strip()
+        return re.sub(
+            r"'.*?'|\d[\d,.-]*", "...", re.split(r"[:;(]", message, maxsplit=1)[0], flags=re.DOTALL
+        ).strip()
 
 
 @dataclass
 class Treebank:
     """The sentences of a file, in order, and counts of what was left out.
 
-    ``odd_upos_left_out``: of sentences with faults, the place and the tag of each word with a UPOS that UD does not have.
+    ``odd_upos_left_out``: of sentences with faults,
+    the place and the tag of each word with a UPOS that UD does not have.
     """
 
     path: str
@@ -151,7 +162,8 @@ class Treebank:
     @cached_property
     def trees(self) -> Trees:
         """The gold trees, packed for the oracles."""
-        from oracles import Trees  # brings the compiled kernels, which reading by itself does not need
+        # brings the compiled kernels, which reading by itself does not need
+        from oracles import Trees
 
         return Trees.from_heads((sentence.heads for sentence in self.sentences), partial=True)
 
@@ -163,11 +175,17 @@ class Treebank:
     @property
     def projective_subset(self) -> list[Sentence]:
         """The sentences whose tree is projective."""
-        return [sentence for sentence, projective in zip(self.sentences, self.trees.projective, strict=True) if projective]
+        return [
+            sentence
+            for sentence, projective in zip(self.sentences, self.trees.projective, strict=True)
+            if projective
+        ]
 
     @cached_property
     def nonprojective_percent(self) -> float:
-        """Percentage of the sentences whose tree, with the artificial root at the left, is not projective."""
+        """Percentage of the sentences whose tree, with the artificial root at the left,
+        is not projective.
+        """
         return 100 * float((~self.trees.projective).mean())
 
     @property
@@ -189,10 +207,16 @@ class Treebank:
         return sum(fault.leaves_out for fault in self.faults)
 
     def oddities(self) -> str:
-        """Return the probable mistakes: how many words, and the place of the first one; empty if there are none."""
+        """Return the probable mistakes: how many words, and the place of the first one;
+        empty if there are none.
+        """
         oddities = []
         for kind, is_odd in _ODDITIES.items():
-            words = ((s.where, word) for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True))
+            words = (
+                (s.where, word)
+                for s in self.sentences
+                for word in zip(s.forms, s.deprels, s.heads, strict=True)
+            )
             places = [where for where, word in words if word[2] != UNKNOWN_HEAD and is_odd(*word)]
             if places:
                 first = places[0].removeprefix(f"{self.path}, ")
@@ -200,30 +224,50 @@ class Treebank:
         return "; ".join(oddities)
 
     def odd_upos(self) -> str:
-        """Return a message about values of UPOS that UD does not have, with the place of the first; empty if there are none."""
-        odd_words = self.odd_upos_left_out + [(s.where, tag) for s in self.sentences for tag in _odd_tags(s.upos)]
+        """Return a message about values of UPOS that UD does not have, with the place of the first;
+        empty if there are none.
+        """
+        odd_words = self.odd_upos_left_out + [
+            (s.where, tag) for s in self.sentences for tag in _odd_tags(s.upos)
+        ]
         if not odd_words:
             return ""
         counts = Counter(tag for _, tag in odd_words)
         places = [where.removeprefix(f"{self.path}, ") for where, _ in odd_words]
         first = min(places, key=lambda place: int(place.split(",")[0].removeprefix("line ")))
-        tags = ", ".join(f"{shortened(tag)!r}{did_you_mean(tag, UD_TAGS)}" for tag, _ in counts.most_common(_LISTED))
-        more = f", and {counted(len(counts) - _LISTED, 'other value')}" if len(counts) > _LISTED else ""
-        return f"UPOS is not one of UD's in {counted(len(odd_words), 'word')} (the first in {first}): {tags}{more}"
+        tags = ", ".join(
+            f"{shortened(tag)!r}{did_you_mean(tag, UD_TAGS)}"
+            for tag, _ in counts.most_common(_LISTED)
+        )
+        more = (
+            f", and {counted(len(counts) - _LISTED, 'other value')}"
+            if len(counts) > _LISTED
+            else ""
+        )
+        return (
+            f"UPOS is not one of UD's in {counted(len(odd_words), 'word')} (the first in {first}): "
+            f"{tags}{more}"
+        )
 
     def __str__(self) -> str:
         counts = f"{counted(len(self), 'sentence')}, {counted(self.n_words, 'word')}"
         if self.n_known_heads < self.n_words:
             counts += f", of which the heads of {self.n_known_heads:,} are known"
         counts += f", {self.nonprojective_percent:.1f}% non-projective trees"
-        skipped = f"{counted(self.n_multiword_tokens, 'multiword token')}, {counted(self.n_empty_nodes, 'empty node')}"
+        skipped = (
+            f"{counted(self.n_multiword_tokens, 'multiword token')}, "
+            f"{counted(self.n_empty_nodes, 'empty node')}"
+        )
         if self.n_left_out:
             skipped += f", {counted(self.n_left_out, 'faulty sentence')}"
         return f"{self.path}: {counts} (skipped: {skipped})"
 
 
-def read_treebank(path: str | Path, skip: bool = False, partial: bool = False, scored: bool = False) -> Treebank:
-    """Read a file of gold trees: CoNLL-U in UTF-8, plain or compressed, by the ending of its name; BOM and CRLF are fine.
+def read_treebank(
+    path: str | Path, skip: bool = False, partial: bool = False, scored: bool = False
+) -> Treebank:
+    """Read a file of gold trees: CoNLL-U in UTF-8, plain or compressed,
+    by the ending of its name; BOM and CRLF are fine.
 
     Args:
         skip: whether sentences with faults are left out.
@@ -231,11 +275,13 @@ def read_treebank(path: str | Path, skip: bool = False, partial: bool = False, s
         scored: whether parses are compared with the trees, rather than learned from them.
 
     Raises:
-        TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one root, or no sentence. The
-            message lists the first faults.
+        TreebankError: no such file, not CoNLL-U, a sentence that is not a tree with exactly one
+            root, or no sentence. The message lists the first faults.
     """
     treebank = read_with_faults(path, partial, scored)
-    if treebank.faults and not (skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)):
+    if treebank.faults and not (
+        skip and treebank.sentences and not any(fault.in_file for fault in treebank.faults)
+    ):
         told = listed(treebank.faults, can_skip=not skip and bool(treebank.sentences))
         fix = "; treebank.partial=true trains on trees that are known in part"
         raise TreebankError(told if partial else re.sub("(the head '_' .*)", rf"\1{fix}", told))
@@ -251,34 +297,50 @@ def read_with_faults(path: str | Path, partial: bool = False, scored: bool = Fal
     faults = treebank.faults
     try:
         with open_input(path) as stream:
-            for sentence in read_raw_sentences(_without_nul(stream, treebank.path), treebank.path, strict=False):
+            for sentence in read_raw_sentences(
+                _without_nul(stream, treebank.path), treebank.path, strict=False
+            ):
                 gold, sentence_faults = None, _not_utf8(sentence)
                 try:
                     gold = _gold_sentence(sentence, partial)
                 except ConlluError as error:
-                    sentence_faults += [Fault(*fault) for fault in sentence.faults(partial) or [(str(error), False)]]
-                faults += [fault._replace(leaves_out=number == 0) for number, fault in enumerate(sentence_faults)]
+                    sentence_faults += [
+                        Fault(*fault) for fault in sentence.faults(partial) or [(str(error), False)]
+                    ]
+                faults += [
+                    fault._replace(leaves_out=number == 0)
+                    for number, fault in enumerate(sentence_faults)
+                ]
                 if sentence_faults and len(sentence):
-                    treebank.odd_upos_left_out += [(sentence.place(), tag) for tag in _odd_tags(sentence.column(UPOS))]
+                    treebank.odd_upos_left_out += [
+                        (sentence.place(), tag) for tag in _odd_tags(sentence.column(UPOS))
+                    ]
                 if gold is not None and not sentence_faults:
                     treebank.sentences.append(gold)
                     treebank.n_multiword_tokens += len(sentence.multiwords)
                     treebank.n_empty_nodes += len(sentence.empty_nodes)
     except ConlluError as error:
-        faults.append(Fault(str(error), not isinstance(error, TreebankError), in_file=True, ends=True))
+        faults.append(
+            Fault(str(error), not isinstance(error, TreebankError), in_file=True, ends=True)
+        )
     if not (treebank.sentences or faults):
         fault = f"{path}: there is no sentence in this file; name a CoNLL-U file that has some"
         faults.append(Fault(fault, False, in_file=True))
     elif treebank.sentences and not treebank.n_known_heads:
         fault = f"{path}: no head is known, so there is nothing to learn; give HEAD of some words"
         if scored:
-            fault = f"{path}: no head is known, so this part cannot be scored; give HEAD of some words, or leave the part out"
+            fault = (
+                f"{path}: no head is known, so this part cannot be scored; "
+                "give HEAD of some words, or leave the part out"
+            )
         faults.append(Fault(fault, False, in_file=True))
     return treebank
 
 
 def _not_utf8(sentence: RawSentence) -> list[Fault]:
-    """Return faults for lines that are not UTF-8; input of parsing may hold any bytes, gold data may not."""
+    """Return faults for lines that are not UTF-8; input of parsing may hold any bytes,
+    gold data may not.
+    """
     try:
         "".join(sentence.lines).encode()
     except UnicodeEncodeError:
@@ -296,7 +358,9 @@ def _not_utf8(sentence: RawSentence) -> list[Fault]:
 
 
 def listed(faults: Sequence[Fault], can_skip: bool = False) -> str:
-    """Return the first faults, a line each, and their number; ``can_skip``: whether training could skip these sentences."""
+    """Return the first faults, a line each, and their number; ``can_skip``:
+    whether training could skip these sentences.
+    """
     lines = [fault.message for fault in faults[:_LISTED]]
     if len(faults) > 1:
         first = f", of which these are the first {_LISTED}" if len(faults) > _LISTED else ""
@@ -353,7 +417,8 @@ class TrainingFiles:
         paths, names: see SplitFiles.
         skip: whether sentences with faults are left out.
         held_out: the shares of the sentences that are the dev split and the test split.
-        fold: k and n: the test split is the k-th of every n sentences, k from 1; None: there are no folds.
+        fold: k and n: the test split is the k-th of every n sentences, k from 1; None:
+            there are no folds.
         partial: whether HEAD and DEPREL may be ``_``, which means unknown, in all splits.
     """
 
@@ -369,7 +434,8 @@ class TrainingFiles:
         return read_treebanks(self.paths, self.skip, self.names, self.partial)
 
     def split(self, treebank: Treebank) -> tuple[Treebank, Treebank | None, Treebank | None]:
-        """Return the training split, and the sentences held out for dev and for test, None if there are none.
+        """Return the training split, and the sentences held out for dev and for test,
+        None if there are none.
 
         Raises:
             TreebankError: there are not enough sentences.
@@ -378,7 +444,9 @@ class TrainingFiles:
         if self.fold is not None:
             number, folds = self.fold
             if len(treebank) < folds:
-                few = f"{treebank.path}: {counted(len(treebank), 'sentence')} cannot be {folds} folds"
+                few = (
+                    f"{treebank.path}: {counted(len(treebank), 'sentence')} cannot be {folds} folds"
+                )
                 raise TreebankError(f"{few}; lower treebank.folds")
             treebank, test = _taken(treebank, folds, number, f"fold {number} of {folds}")
         treebank, dev = without_held_out(treebank, self.held_out[0])
@@ -393,21 +461,29 @@ class TrainingFiles:
             dev: the dev split, if it is not held out.
             folder: where files are written, if a split has not all sentences of its files.
         """
-        if not (self.skip or self.fold is not None or any(self.held_out)) and (dev is None or len(dev.paths) == 1):
+        if not (self.skip or self.fold is not None or any(self.held_out)) and (
+            dev is None or len(dev.paths) == 1
+        ):
             return [*self.paths], None if dev is None else dev.paths[0]
         train, held_out, _ = self.split(read_treebanks(self.paths, self.skip, partial=self.partial))
         train_file = _copied(train, self.paths, folder / "train.conllu")
         if dev is not None:
             return [train_file], _copied(
-                read_treebanks(dev.paths, self.skip, partial=self.partial), dev.paths, folder / "dev.conllu"
+                read_treebanks(dev.paths, self.skip, partial=self.partial),
+                dev.paths,
+                folder / "dev.conllu",
             )
-        return [train_file], None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
+        return [train_file], (
+            None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
+        )
 
 
 def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treebank | None]:
-    """Return the treebank without a share of its sentences, and these as a treebank, None if the share is 0.
+    """Return the treebank without a share of its sentences, and these as a treebank,
+    None if the share is 0.
 
-    They are every k-th sentence, k = 1 / share rounded: from all parts of the files, and always the same.
+    They are every k-th sentence, k = 1 / share rounded: from all parts of the files,
+    and always the same.
 
     Raises:
         TreebankError: there are fewer than k sentences.
@@ -416,41 +492,63 @@ def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treeba
         return treebank, None
     every = max(2, round(1 / share))
     if len(treebank) < every:
-        fix = "raise treebank.held_out" if len(treebank) > 1 else "omit treebank.held_out, or give more sentences"
-        few = f"{treebank.path}: one sentence in {every} cannot be held out of {counted(len(treebank), 'sentence')}"
+        fix = (
+            "raise treebank.held_out"
+            if len(treebank) > 1
+            else "omit treebank.held_out, or give more sentences"
+        )
+        few = (
+            f"{treebank.path}: one sentence in {every} cannot be held out of "
+            f"{counted(len(treebank), 'sentence')}"
+        )
         raise TreebankError(f"{few}; {fix}")
     return _taken(treebank, every, every, f"one sentence in {every}, held out")
 
 
 def _taken(treebank: Treebank, every: int, number: int, name: str) -> tuple[Treebank, Treebank]:
-    """Return the treebank without one in ``every`` sentences, from ``number`` on, and these as a treebank with this name."""
+    """Return the treebank without one in ``every`` sentences, from ``number`` on, and these as a
+    treebank with this name.
+    """
     taken = treebank.sentences[number - 1 :: every]
-    kept = [sentence for place, sentence in enumerate(treebank.sentences, 1) if (place - number) % every]
-    train = Treebank(treebank.path, kept, treebank.n_multiword_tokens, treebank.n_empty_nodes, treebank.faults)
+    kept = [
+        sentence for place, sentence in enumerate(treebank.sentences, 1) if (place - number) % every
+    ]
+    train = Treebank(
+        treebank.path, kept, treebank.n_multiword_tokens, treebank.n_empty_nodes, treebank.faults
+    )
     return train, Treebank(f"{treebank.path} ({name})", taken)
 
 
 def _copied(treebank: Treebank, paths: Sequence[str], target: Path) -> str:
-    """Write the sentences of a treebank to a file, as they stand in its own files; return the file's name."""
+    """Write the sentences of a treebank to a file, as they stand in its own files;
+    return the file's name.
+    """
     with open(target, "w", encoding="utf-8", newline="") as written:
         written.writelines(text for text, _ in read_again(treebank.sentences, paths))
     return str(target)
 
 
-def read_again(sentences: Iterable[Sentence], paths: Sequence[str]) -> Iterator[tuple[str, RawSentence]]:
+def read_again(
+    sentences: Iterable[Sentence], paths: Sequence[str]
+) -> Iterator[tuple[str, RawSentence]]:
     """Read sentences again from their files; yield the CoNLL-U of each, and the RawSentence."""
     wanted = {sentence.where for sentence in sentences}
     for path in paths:
         for sentence in read_sentences(path, strict=False):
             if sentence.place(_first_line(sentence)) in wanted:
-                yield "".join(sentence.lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n", sentence
+                yield (
+                    "".join(sentence.lines).removeprefix(BYTE_ORDER_MARK).rstrip("\r\n") + "\n\n",
+                    sentence,
+                )
 
 
 def _without_nul(stream: Iterable[bytes], path: str) -> Iterator[bytes]:
     """Yield the lines of a file; refuse a NUL byte."""
     for number, line in enumerate(stream, 1):
         if b"\0" in line:
-            raise TreebankError(f"{path}, line {number}: a NUL byte, so this is not text; name a CoNLL-U file")
+            raise TreebankError(
+                f"{path}, line {number}: a NUL byte, so this is not text; name a CoNLL-U file"
+            )
         yield line
 
 
@@ -465,7 +563,9 @@ def _gold_sentence(sentence: RawSentence, partial: bool) -> Sentence | None:
     if not len(sentence):
         if sentence.empty_nodes:
             place = sentence.place(sentence.empty_nodes[0])
-            raise TreebankError(f"{place}: a sentence without words; a sentence needs at least one word")
+            raise TreebankError(
+                f"{place}: a sentence without words; a sentence needs at least one word"
+            )
         return None
 
     def column(number: int) -> list[str]:

@@ -14,7 +14,12 @@ from parser.data.parts import PARTS
 from parser.data.parts.attributes import Attributes
 from parser.data.parts.part import WordPart
 from parser.data.sentences import Sentences
-from parser.data.similar import SimilarQuotes, SimilarVocabulary, attribute_vocabulary, looks_up_similar
+from parser.data.similar import (
+    SimilarQuotes,
+    SimilarVocabulary,
+    attribute_vocabulary,
+    looks_up_similar,
+)
 from parser.data.spelling import ColumnSpelling, Spelling
 from parser.data.tag_sets import TagSets
 from parser.data.tasks import TASKS
@@ -39,7 +44,8 @@ class Vocabularies:
         by_attribute: the vocabularies of attributes, in a fixed order.
         parts: further parts of words that an encoder reads.
         tasks: what an encoder predicts, in the order of TASKS.
-        treebank: in a model of several treebanks, the treebank of sentences without one; None: the first.
+        treebank: in a model of several treebanks, the treebank of sentences without one; None:
+            the first.
 
     Attributes:
         by_attribute: as passed.
@@ -55,8 +61,13 @@ class Vocabularies:
         treebank: str | None = None,
     ) -> None:
         self.by_attribute, self.tasks = by_attribute, list(tasks)
-        self._attributes = Attributes(by_attribute, next(iter(self.treebanks), "") if treebank is None else treebank)
-        self.parts: list[WordPart] = [self._attributes, *sorted(parts, key=lambda part: part.in_sentences)]
+        self._attributes = Attributes(
+            by_attribute, next(iter(self.treebanks), "") if treebank is None else treebank
+        )
+        self.parts: list[WordPart] = [
+            self._attributes,
+            *sorted(parts, key=lambda part: part.in_sentences),
+        ]
         self._spelled = ColumnSpelling(by_attribute)
         self._spelled_for_lemmas = Spelling(self._forms_with_lemmas)
 
@@ -76,11 +87,15 @@ class Vocabularies:
     @property
     def columns(self) -> dict[str, Vocabulary]:
         """By column that the tasks choose among, its values."""
-        return {column: vocabulary for task in self.tasks for column, vocabulary in task.columns.items()}
+        return {
+            column: vocabulary for task in self.tasks for column, vocabulary in task.columns.items()
+        }
 
     @property
     def tags(self) -> Mapping[str, Vocabulary]:
-        """By column that a tagger predicts (upos, xpos, feats), its values; input need not have them."""
+        """By column that a tagger predicts (upos, xpos, feats), its values;
+        input need not have them.
+        """
         return {} if (task := self.task(TagTask)) is None else task.columns
 
     @property
@@ -90,18 +105,27 @@ class Vocabularies:
 
     @property
     def tag_sets(self) -> TagSets:
-        """The tags that words had together in training; of an older model, those of forms with several lemmas."""
+        """The tags that words had together in training; of an older model,
+        those of forms with several lemmas.
+        """
         if (tagger := self.task(TagTask)) is not None and tagger.sets is not None:
             return tagger.sets
         if self.lemmas is None or self.lemmas.columns != [*self.tags]:
             return TagSets([*self.tags], [], [])
-        forms = sorted(((tags, len(lemmas)) for tags, lemmas in self.lemmas.seen.items() if tags), key=lambda pair: -pair[1])
-        return TagSets.of_values([tags for tags, _ in forms], self.tags, [number for _, number in forms])
+        forms = sorted(
+            ((tags, len(lemmas)) for tags, lemmas in self.lemmas.seen.items() if tags),
+            key=lambda pair: -pair[1],
+        )
+        return TagSets.of_values(
+            [tags for tags, _ in forms], self.tags, [number for _, number in forms]
+        )
 
     @property
     def similar(self) -> bool:
         """Whether unknown forms count as similar known ones."""
-        return any(isinstance(vocabulary, SimilarVocabulary) for vocabulary in self.by_attribute.values())
+        return any(
+            isinstance(vocabulary, SimilarVocabulary) for vocabulary in self.by_attribute.values()
+        )
 
     @property
     def attributes(self) -> list[str]:
@@ -130,12 +154,16 @@ class Vocabularies:
     def elements(self) -> dict[str, Elements]:
         """The elements of attributes whose values are sets."""
         return {
-            name: vocabulary.elements for name, vocabulary in self.by_attribute.items() if isinstance(vocabulary, SetVocabulary)
+            name: vocabulary.elements
+            for name, vocabulary in self.by_attribute.items()
+            if isinstance(vocabulary, SetVocabulary)
         }
 
     @property
     def predicted(self) -> list[str]:
-        """The names of the tasks' predictions: of tags and the lemma, keys of PREDICTED; of others, their own."""
+        """The names of the tasks' predictions: of tags and the lemma, keys of PREDICTED;
+        of others, their own.
+        """
         return [name for task in self.tasks for name in task.predicted]
 
     def for_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:
@@ -145,19 +173,26 @@ class Vocabularies:
             column: an attribute of AttributeColumns.
 
         Returns:
-            The vocabularies, and int64[rows]: the numbers of their rows among all rows of ``Sentences.values``, followed by
-            ``Sentences.unseen``.
+            The vocabularies, and int64[rows]: the numbers of their rows among all rows of
+            ``Sentences.values``, followed by ``Sentences.unseen``.
         """
         attributes = self._attributes.for_column(column)
         rows = [row for row, name in enumerate(self.by_attribute) if name in attributes]
-        unseen = [self.n_rows + number for number, name in enumerate(self._attributes.sets) if name in attributes]
+        unseen = [
+            self.n_rows + number
+            for number, name in enumerate(self._attributes.sets)
+            if name in attributes
+        ]
         further = [(part, place) for part, place in [*self.placed][1:] if part.column == column]
         places = [row for _, place in further for row in range(place.start, place.stop)]
-        vocabularies = Vocabularies(attributes, [part for part, _ in further], treebank=self._attributes.treebank)
+        vocabularies = Vocabularies(
+            attributes, [part for part, _ in further], treebank=self._attributes.treebank
+        )
         return vocabularies, np.array([*rows, *places, *unseen], np.int64)
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> Sentences:
-        """Encode the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them).
+        """Encode the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts
+        them).
 
         Forms and lemmas are looked up in NFC, see spelling.py.
         """
@@ -165,15 +200,18 @@ class Vocabularies:
         values = np.empty((self.n_rows + len(self._attributes.sets), offsets[-1]), np.int32)
         for part, rows in self.placed:
             values[rows] = part.encode(sentences)
-        for row, unseen in zip(values[self.n_rows :], self._attributes.unseen(sentences), strict=True):
+        for row, unseen in zip(
+            values[self.n_rows :], self._attributes.unseen(sentences), strict=True
+        ):
             row[:] = unseen
         return Sentences(values[: self.n_rows], offsets, unseen=values[self.n_rows :])
 
     def tokens_to_lemmatize(self, sentences: Iterable[Sequence[str]]) -> list[str]:
-        """Return the forms of the tokens of sentences as lemmas are predicted from them; see tokens_of().
+        """Return the forms of the tokens of sentences as lemmas are predicted from them;
+        see tokens_of().
 
-        They are in NFC. A form whose lemma is unknown gets the quotes of one whose lemma is known, or else those quotes
-        that forms with lemmas have.
+        They are in NFC. A form whose lemma is unknown gets the quotes of one whose lemma is known,
+        or else those quotes that forms with lemmas have.
         """
         tokens = tokens_of(map(self._spelled_for_lemmas, sentences))
         return tokens if self.lemmas is None else [*map(self._with_known_lemmas.spelled, tokens)]
@@ -188,8 +226,12 @@ class Vocabularies:
         for forms in self.lemmas.seen.values() if self.lemmas is not None else ():
             yield from forms
 
-    def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = slice(None)) -> dict[str, int]:
-        """Return, by attribute, how many tokens have a value that training never saw; see Attributes."""
+    def unknown_counts(
+        self, sentences: Sentences, places: Sequence[int] | slice = slice(None)
+    ) -> dict[str, int]:
+        """Return, by attribute, how many tokens have a value that training never saw;
+        see Attributes.
+        """
         return self._attributes.unknown_counts(sentences, places)
 
     def described(self, relations: Vocabulary) -> dict[str, Any]:
@@ -210,11 +252,18 @@ class Vocabularies:
             SubwordError, PretrainedError: a package or file that a part needs is missing.
         """
         encoder = None if contents.spec is None else contents.spec.encoder
-        parts = [part for kind in PARTS if (part := kind.read(contents)) is not None] if encoder is not None else []
+        parts = (
+            [part for kind in PARTS if (part := kind.read(contents)) is not None]
+            if encoder is not None
+            else []
+        )
         content = contents.vocabularies
         with contents.errors_in_vocabularies():
             check_type(content.get("attributes", {}), dict, "attributes")
-            named = {name: strings(values, f"attributes.{name}") for name, values in content["attributes"].items()}
+            named = {
+                name: strings(values, f"attributes.{name}")
+                for name, values in content["attributes"].items()
+            }
             for written in strings(content["relations"], "relations"):
                 check_written("relation", written)
             relations, tasks = Vocabulary(content["relations"]), list[Task]()
@@ -222,12 +271,17 @@ class Vocabularies:
                 if (task := kind.read(contents, relations, tasks)) is not None:
                     tasks.append(task)
             similar = looks_up_similar(content)
-            by_attribute = {name: attribute_vocabulary(name, symbols, similar) for name, symbols in named.items()}
+            by_attribute = {
+                name: attribute_vocabulary(name, symbols, similar)
+                for name, symbols in named.items()
+            }
             return cls(by_attribute, parts, tasks), relations
 
 
 def _offsets(sentences: Sequence[AttributeColumns]) -> np.ndarray:
     """Return int64[sentences + 1], where the sentences begin, each with its root."""
     offsets = np.zeros(len(sentences) + 1, np.int64)
-    np.cumsum(np.array([len(sentence.forms) + 1 for sentence in sentences], np.int64), out=offsets[1:])
+    np.cumsum(
+        np.array([len(sentence.forms) + 1 for sentence in sentences], np.int64), out=offsets[1:]
+    )
     return offsets

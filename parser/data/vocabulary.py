@@ -1,7 +1,9 @@
-"""Vocabularies number values; the numbers 0 to 2 are the same in all vocabularies: ABSENT, ROOT, UNKNOWN.
+"""Vocabularies number values; the numbers 0 to 2 are the same in all vocabularies: ABSENT,
+ROOT, UNKNOWN.
 
-The values of some attributes are sets of elements, such as FEATS, a set of Attribute=Value pairs. A set is embedded as the sum
-of its elements' vectors, so that what is learned of ``Case=Nom`` serves every value that contains it.
+The values of some attributes are sets of elements, such as FEATS, a set of Attribute=Value pairs. A
+set is embedded as the sum of its elements' vectors, so that what is learned of ``Case=Nom`` serves
+every value that contains it.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import ValueCounts
 
-# Every vocabulary begins with these: no node at the position, the artificial root, a value that training never saw.
+# Every vocabulary begins with these: no node at the position, the artificial root,
+# a value that training never saw.
 ABSENT, ROOT, UNKNOWN = range(3)
 N_RESERVED = 3
 
-# The relation that UD reserves for the child of the artificial root, and the one for unspecified relations.
+# The relation that UD reserves for the child of the artificial root,
+# and the one for unspecified relations.
 UD_ROOT, UD_UNSPECIFIED = "root", "dep"
 
 
@@ -38,18 +42,24 @@ class Vocabulary:
 
     @classmethod
     def of(cls, values: Iterable[str]) -> Vocabulary:
-        """Return a vocabulary of all distinct values, the most frequent first, ties in alphabetical order."""
+        """Return a vocabulary of all distinct values, the most frequent first,
+        ties in alphabetical order.
+        """
         counts = Counter(values)
         return cls(sorted(counts, key=lambda value: (-counts[value], value)))
 
     def extended(self, values: Iterable[str], min_count: int = 1) -> list[str]:
-        """Return the symbols, followed by new values that occur ``min_count`` times or more, the most frequent first."""
+        """Return the symbols, followed by new values that occur ``min_count`` times or more,
+        the most frequent first.
+        """
         counts = Counter(value for value in values if value not in self)
         new = [value for value, count in counts.items() if count >= min_count]
         return [*self.symbols, *sorted(new, key=lambda value: (-counts[value], value))]
 
     def __len__(self) -> int:
-        """Return the number of rows of a table indexed by this vocabulary, reserved ones included."""
+        """Return the number of rows of a table indexed by this vocabulary,
+        reserved ones included.
+        """
         return N_RESERVED + len(self.symbols)
 
     def __contains__(self, symbol: object) -> bool:
@@ -80,7 +90,8 @@ class Vocabulary:
         return [get(value, UNKNOWN) for value in values]
 
 
-# The cache of most similar values: its size, and the length in characters of the longest value that is cached.
+# The cache of most similar values: its size, and the length in characters of the longest value that
+# is cached.
 _REMEMBERED, _LONGEST = 2**13, 1_000
 
 
@@ -103,7 +114,8 @@ class SetVocabulary(Vocabulary):
         for number, elements in enumerate(sets):
             for element in elements:
                 having.setdefault(element, []).append(number)
-        self._having = {element: np.array(numbers) for element, numbers in having.items()}  # the values with an element
+        # the values with an element
+        self._having = {element: np.array(numbers) for element, numbers in having.items()}
         self._remembered = lru_cache(_REMEMBERED)(self._closest)
 
     @cached_property
@@ -113,7 +125,9 @@ class SetVocabulary(Vocabulary):
 
     @property
     def vector_labels(self) -> list[Hashable]:
-        """The values of the rows in a table of the elements' vectors: the reserved numbers and the elements."""
+        """The values of the rows in a table of the elements' vectors:
+        the reserved numbers and the elements.
+        """
         return [*range(N_RESERVED), *self.elements.symbols]
 
     @property
@@ -127,9 +141,14 @@ class SetVocabulary(Vocabulary):
         return ValueCounts(len(self.symbols), self.elements.n_elements)
 
     def encode(self, values: Iterable[str]) -> list[int]:
-        """Return the numbers of the values; for unknown ones, of the known value with the largest share of common elements."""
+        """Return the numbers of the values; for unknown ones, of the known value with the largest
+        share of common elements.
+        """
         get = self._numbers.get
-        return [number if (number := get(value)) is not None else self._most_similar(value)[0] for value in values]
+        return [
+            number if (number := get(value)) is not None else self._most_similar(value)[0]
+            for value in values
+        ]
 
     def have_unseen(self, values: Iterable[str]) -> list[bool]:
         """Return, for each value, whether it has an element that no known value has."""
@@ -137,20 +156,28 @@ class SetVocabulary(Vocabulary):
         return [value not in numbers and self._most_similar(value)[1] for value in values]
 
     def _most_similar(self, value: str) -> tuple[int, bool]:
-        """Return the number of the most similar value, and whether ``value`` has an element that no known value has."""
+        """Return the number of the most similar value,
+        and whether ``value`` has an element that no known value has.
+        """
         return self._remembered(value) if len(value) <= _LONGEST else self._closest(value)
 
     def _closest(self, value: str) -> tuple[int, bool]:
         wanted = frozenset(self.elements_of(value))
         having = [self._having[element] for element in wanted if element in self._having]
-        common = np.bincount(np.concatenate(having), minlength=len(self._sizes)) if having else np.zeros(len(self._sizes))
+        common = (
+            np.bincount(np.concatenate(having), minlength=len(self._sizes))
+            if having
+            else np.zeros(len(self._sizes))
+        )
         likeness = common / (len(wanted) + self._sizes - common)
-        return N_RESERVED + int(np.argmax(likeness)), len(having) < len(wanted)  # the most frequent of the most similar
+        # the most frequent of the most similar
+        return N_RESERVED + int(np.argmax(likeness)), len(having) < len(wanted)
 
 
 @dataclass(frozen=True)
 class Elements:
-    """The elements of the values of a vocabulary, as pairs of numbers; each reserved value is an element of its own.
+    """The elements of the values of a vocabulary, as pairs of numbers;
+    each reserved value is an element of its own.
 
     Attributes:
         values: int64[pairs], the number of the value.
@@ -187,8 +214,14 @@ def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
     """
     if attribute not in ATTRIBUTES:
         near = did_you_mean(attribute, ATTRIBUTES)
-        raise OptimalStepError(f"unknown attribute {attribute!r}{near}; known: {', '.join(ATTRIBUTES)}")
-    return SetVocabulary(symbols, ELEMENTS[attribute]) if attribute in ELEMENTS else Vocabulary(symbols)
+        raise OptimalStepError(
+            f"unknown attribute {attribute!r}{near}; known: {', '.join(ATTRIBUTES)}"
+        )
+    return (
+        SetVocabulary(symbols, ELEMENTS[attribute])
+        if attribute in ELEMENTS
+        else Vocabulary(symbols)
+    )
 
 
 def tag_vocabulary(column: str, symbols: Iterable[str]) -> Vocabulary:
@@ -198,5 +231,8 @@ def tag_vocabulary(column: str, symbols: Iterable[str]) -> Vocabulary:
         OptimalStepError: unknown column, a repeated value, or no value.
     """
     if column not in TAGS:
-        raise OptimalStepError(f"unknown column of tags {column!r}{did_you_mean(column, TAGS)}; known: {', '.join(TAGS)}")
+        raise OptimalStepError(
+            f"unknown column of tags {column!r}{did_you_mean(column, TAGS)}; "
+            f"known: {', '.join(TAGS)}"
+        )
     return vocabulary_for(TAGS[column], symbols)

@@ -1,12 +1,14 @@
-"""Parsing with given arcs: all of them are kept if the transition system can make them together, else as many as possible.
+"""Parsing with given arcs: all of them are kept if the transition system can make them together,
+else as many as possible.
 
-An exact oracle takes the given arcs as a gold tree that is known in part (oracles/trees.py). Only transitions that the oracle
-calls optimal are allowed: they lose none of the given arcs, or the fewest. The classifier chooses among these, greedily or with
-a beam. So a system that can make any tree keeps all given arcs, and the other arcs fit them. If all arcs are given, only the
-order of the steps is left to choose: replay() uses this to recover the computation of a tree.
+An exact oracle takes the given arcs as a gold tree that is known in part (oracles/trees.py). Only
+transitions that the oracle calls optimal are allowed: they lose none of the given arcs, or the
+fewest. The classifier chooses among these, greedily or with a beam. So a system that can make any
+tree keeps all given arcs, and the other arcs fit them. If all arcs are given, only the order of the
+steps is left to choose: replay() uses this to recover the computation of a tree.
 
-Where an oracle knows a faster way (Oracle.bind_lossless), it chooses a largest set of arcs that can be made together before the
-first step, and only transitions are allowed that lose none of this set.
+Where an oracle knows a faster way (Oracle.bind_lossless), it chooses a largest set of arcs that can
+be made together before the first step, and only transitions are allowed that lose none of this set.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class GivenArcs(NamedTuple):
 
     Attributes:
         heads: the heads of each sentence's words; UNKNOWN_HEAD where none is given.
-        deprels: the relations of each sentence's words, read where a head is given; ``_``: not given. None: no relations.
+        deprels: the relations of each sentence's words, read where a head is given; ``_``: not
+            given. None: no relations.
     """
 
     heads: Sequence[Sequence[int]]
@@ -49,10 +52,14 @@ class GivenArcs(NamedTuple):
 
     def span(self, first: int, last: int) -> GivenArcs:
         """Return the arcs of sentences ``first`` to ``last - 1``."""
-        return GivenArcs(self.heads[first:last], None if self.deprels is None else self.deprels[first:last])
+        return GivenArcs(
+            self.heads[first:last], None if self.deprels is None else self.deprels[first:last]
+        )
 
     def numbered(self, relations: Sequence[str], offsets: np.ndarray) -> Parses:
-        """Return the arcs in the layout of ``Sentences`` with these offsets; relations not given or unknown are NO_NODE."""
+        """Return the arcs in the layout of ``Sentences`` with these offsets;
+        relations not given or unknown are NO_NODE.
+        """
         arcs = Parses.allocate(offsets)
         numbers = {relation: number for number, relation in enumerate(relations)}
         for start, sentence_heads in zip(offsets.tolist(), self.heads, strict=False):
@@ -60,7 +67,9 @@ class GivenArcs(NamedTuple):
         if self.deprels is not None:
             for start, sentence_deprels in zip(offsets.tolist(), self.deprels, strict=False):
                 words = slice(start + 1, start + 1 + len(sentence_deprels))
-                arcs.relations[words] = [numbers.get(deprel, NO_NODE) for deprel in sentence_deprels]
+                arcs.relations[words] = [
+                    numbers.get(deprel, NO_NODE) for deprel in sentence_deprels
+                ]
             arcs.relations[arcs.heads == UNKNOWN_HEAD] = NO_NODE
         return arcs
 
@@ -70,8 +79,12 @@ def lost_arcs(given_arcs: Parses, parses: Parses) -> np.ndarray:
     return np.flatnonzero((given_arcs.heads != UNKNOWN_HEAD) & (given_arcs.heads != parses.heads))
 
 
-def steps_keeping(given_arcs: Parses, system: TransitionSystem, single_root: bool) -> Callable[[int, int], Restriction]:
-    """Return a function that, for a span of sentences, allows only transitions that lose the fewest given arcs."""
+def steps_keeping(
+    given_arcs: Parses, system: TransitionSystem, single_root: bool
+) -> Callable[[int, int], Restriction]:
+    """Return a function that, for a span of sentences,
+    allows only transitions that lose the fewest given arcs.
+    """
     # Strategy.ANY: the parser may take transitions later than an eager or lazy computation would.
     kind = oracles.oracle_class(system.oracles[0])
     knows_roots = "single_root" in signature(kind).parameters
@@ -90,21 +103,34 @@ def steps_keeping(given_arcs: Parses, system: TransitionSystem, single_root: boo
         roots[owners] = places - part.offsets[owners]
         any_relation = bool((part.relations == NO_NODE).all())
 
-        def optimal(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> np.ndarray:
+        def optimal(
+            now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions
+        ) -> np.ndarray:
             """Return the transitions that lose the fewest given arcs."""
             scores = bound().score_batch(query(numbers, now, rows))
-            if single_root and not knows_roots:  # another child of the artificial root would exclude the given one
+            # another child of the artificial root would exclude the given one
+            if single_root and not knows_roots:
                 given_roots = roots[numbers]
                 waits = (given_roots > 0) & (now.heads[rows, given_roots] == NO_NODE)
-                scores = scores - (waits[:, None] & (transitions.heads == 0) & (transitions.children != given_roots[:, None]))
-            return optimal_transitions(np.where(transitions.rows == NO_NODE, NOT_APPLICABLE, scores))
+                scores = scores - (
+                    waits[:, None]
+                    & (transitions.heads == 0)
+                    & (transitions.children != given_roots[:, None])
+                )
+            return optimal_transitions(
+                np.where(transitions.rows == NO_NODE, NOT_APPLICABLE, scores)
+            )
 
-        def restrict(now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions) -> Allowed:
+        def restrict(
+            now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions
+        ) -> Allowed:
             numbers = numbers.astype(np.int32)
             if lossless is None:
                 columns = optimal(now, rows, numbers, transitions)
             else:
-                columns = lossless.allowed(query(numbers, now, rows)) & (transitions.rows != NO_NODE)
+                columns = lossless.allowed(query(numbers, now, rows)) & (
+                    transitions.rows != NO_NODE
+                )
             if any_relation:
                 return Allowed(columns, None)
             places = part.offsets[numbers][:, None] + np.maximum(transitions.children, 0)
@@ -118,7 +144,9 @@ def steps_keeping(given_arcs: Parses, system: TransitionSystem, single_root: boo
 
 
 def has_exact_oracle(system: TransitionSystem | type[TransitionSystem]) -> bool:
-    """Return whether a system has an oracle that is exact for a gold tree known in part; such a system keeps given arcs."""
+    """Return whether a system has an oracle that is exact for a gold tree known in part; such a
+    system keeps given arcs.
+    """
     return oracles.oracle_class(system.oracles[0]).takes_partial_gold
 
 
@@ -131,8 +159,8 @@ def check_lengths(sentences: Sentences) -> None:
     longest = int(sentences.lengths.max(initial=0))
     if longest > MOST_WORDS:
         raise GivenArcsError(
-            f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to {MOST_WORDS:,}; split it, or "
-            "omit its arcs"
+            f"a sentence has {longest:,} words, and given arcs are kept in sentences of up to "
+            f"{MOST_WORDS:,}; split it, or omit its arcs"
         )
 
 
@@ -146,9 +174,10 @@ def replay(
 ) -> None:
     """Recover computations of trees, and record the probabilities of their steps.
 
-    A beam does not record steps, and it merges computations. So each tree is built once more: of the steps that still lead to
-    it, the one with the highest score is taken. An exact oracle finds these steps: they lose none of its arcs (Nederhof
-    2019, Section 4). For a tree that was parsed greedily, these are the parser's own steps.
+    A beam does not record steps, and it merges computations. So each tree is built once more: of
+    the steps that still lead to it, the one with the highest score is taken. An exact oracle finds
+    these steps: they lose none of its arcs (Nederhof 2019, Section 4). For a tree that was parsed
+    greedily, these are the parser's own steps.
 
     Args:
         parser: scores the steps; None: the model is linear, and its scores are no probabilities.
@@ -164,6 +193,11 @@ def replay(
     trees = Parses(parses.heads[places], parses.relations[places], some.offsets)
     step_probabilities = StepProbabilities.allocate(some)
     restriction_of = steps_keeping(trees, system, single_root)
-    parser.parse(some, single_root=single_root, probabilities=step_probabilities, restriction_of=restriction_of)
+    parser.parse(
+        some,
+        single_root=single_root,
+        probabilities=step_probabilities,
+        restriction_of=restriction_of,
+    )
     probabilities.arcs[places] = step_probabilities.arcs
     probabilities.trees[short] = step_probabilities.trees

@@ -1,8 +1,9 @@
-"""The ``Predictor``: from a model, its options and encoded sentences to trees, tags and probabilities.
+"""The ``Predictor``: from a model, its options and encoded sentences to trees,
+tags and probabilities.
 
-Commands, the library, the server and training's evaluation all parse with a ``Predictor``. When it is made, it refuses options
-that the model cannot follow (parse_options.py). Then it predicts tags, if wanted, and parses with the vectors of the tagger's
-encoder.
+Commands, the library, the server and training's evaluation all parse with a ``Predictor``. When it
+is made, it refuses options that the model cannot follow (parse_options.py). Then it predicts tags,
+if wanted, and parses with the vectors of the tagger's encoder.
 """
 
 from __future__ import annotations
@@ -51,9 +52,15 @@ def load_model(folder: Path, options: ParseOptions) -> ParserModel:
     model = load(folder, options.device, options.arithmetic)
     if (treebank := options.treebank) is not None:
         if treebank not in (treebanks := model.vocabularies.treebanks):
-            fix = f"choose one of {', '.join(treebanks)}" if treebanks else "this model has only one treebank; omit --treebank"
+            fix = (
+                f"choose one of {', '.join(treebanks)}"
+                if treebanks
+                else "this model has only one treebank; omit --treebank"
+            )
             near = did_you_mean(treebank, treebanks)
-            raise ModelError(f"{folder}: the model was not trained on a treebank {treebank!r}{near}; {fix}")
+            raise ModelError(
+                f"{folder}: the model was not trained on a treebank {treebank!r}{near}; {fix}"
+            )
         return for_treebank(model, treebank)
     return model
 
@@ -62,7 +69,8 @@ class Tags(NamedTuple):
     """Predicted tags and lemmas, in the layout of ``Sentences``; the values of roots mean nothing.
 
     Attributes:
-        numbers: by column that tasks choose among, so without lemmas, int32[total], the numbers of the values.
+        numbers: by column that tasks choose among, so without lemmas, int32[total],
+            the numbers of the values.
         values: by predicted column, lemmas included, the values.
     """
 
@@ -81,8 +89,8 @@ class Prediction:
         given: the given arcs, if their relations are listed.
         lost: int64[m], the places of words whose given arc is lost.
         steps: the probabilities of the steps that made the trees, if requested.
-        probabilities: float64[total], 0 to 1, calibrated probabilities that head and relation are right; NaN where not known.
-            Empty if not requested.
+        probabilities: float64[total], 0 to 1, calibrated probabilities that head and relation are
+            right; NaN where not known. Empty if not requested.
     """
 
     parses: Parses
@@ -95,11 +103,15 @@ class Prediction:
 
     @cached_property
     def deprels(self) -> list[str]:
-        """The relations in the layout of ``Sentences``; a given relation stays, even if the model does not know it."""
+        """The relations in the layout of ``Sentences``; a given relation stays,
+        even if the model does not know it.
+        """
         relations = [self.symbols[relation] for relation in self.parses.relations.tolist()]
         if self.given is not None and self.given.deprels is not None:
             predicted_heads = self.parses.heads.tolist()
-            for start, heads, deprels in zip(self.parses.offsets.tolist(), self.given.heads, self.given.deprels, strict=False):
+            for start, heads, deprels in zip(
+                self.parses.offsets.tolist(), self.given.heads, self.given.deprels, strict=False
+            ):
                 for place, (head, deprel) in enumerate(zip(heads, deprels, strict=True), start + 1):
                     if deprel != EMPTY and head == predicted_heads[place]:
                         relations[place] = deprel
@@ -115,7 +127,8 @@ class _Parts(NamedTuple):
 
 
 class Predictor:
-    """Predicts trees, tags and probabilities, with the weights as of the first prediction. Threads may share it.
+    """Predicts trees, tags and probabilities, with the weights as of the first prediction.
+    Threads may share it.
 
     Args:
         steps: whether to return the probabilities of steps; this needs no calibrated model.
@@ -126,7 +139,9 @@ class Predictor:
         ConlluError: the lexicon cannot be read.
     """
 
-    def __init__(self, model: ParserModel, options: ParseOptions | None = None, *, steps: bool = False) -> None:
+    def __init__(
+        self, model: ParserModel, options: ParseOptions | None = None, *, steps: bool = False
+    ) -> None:
         options = ParseOptions() if options is None else options
         lexicon = options.lexicon
         self.lexicon = LemmaLexicon.read(lexicon) if isinstance(lexicon, Path) else lexicon
@@ -154,7 +169,8 @@ class Predictor:
         return _Parts(model, parser, TagPredictor(model, self.lexicon) if self.tags else None)
 
     def prepare(self) -> _Parts:
-        """Freeze the weights and make the parser now, not at the first prediction; only the first call does this.
+        """Freeze the weights and make the parser now, not at the first prediction;
+        only the first call does this.
 
         Raises:
             Int8Error: 8-bit products are requested, and not available.
@@ -178,22 +194,27 @@ class Predictor:
 
         Args:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
-            given: arcs to keep, as many as the transition system can make together; as Parses, if the model knows all their
-                relations.
+            given: arcs to keep, as many as the transition system can make together; as Parses, if
+                the model knows all their relations.
             given_tags: for each sentence, tags that the predicted tags and lemmas are to fit.
-            fixed_tags: for each sentence, tags that are returned, and read by the parser, instead of predicted tags.
+            fixed_tags: for each sentence, tags that are returned, and read by the parser,
+                instead of predicted tags.
             single_root: make valid UD trees with exactly one child of the root.
 
         Raises:
-            GivenArcsError, BeamError: given arcs cannot be kept with this model, or with this search.
+            GivenArcsError, BeamError: given arcs cannot be kept with this model,
+                or with this search.
         """
         sentences, tags = self.tag(sentences, forms, given_tags, fixed_tags)
         symbols = self.model.relations.symbols
-        numbered_arcs = given.numbered(symbols, sentences.offsets) if isinstance(given, GivenArcs) else given
+        numbered_arcs = (
+            given.numbered(symbols, sentences.offsets) if isinstance(given, GivenArcs) else given
+        )
         steps = StepProbabilities.allocate(sentences) if self._steps else None
         parses = self._parses(sentences, numbered_arcs, steps, single_root)
         lost = np.empty(0, np.int64) if numbered_arcs is None else lost_arcs(numbered_arcs, parses)
-        if isinstance(given, Parses):  # a given relation stays, even if the parser cannot give it to this arc
+        # a given relation stays, even if the parser cannot give it to this arc
+        if isinstance(given, Parses):
             kept = (given.relations != NO_NODE) & (given.heads == parses.heads)
             parses.relations[kept] = given.relations[kept]
         arcs = np.empty(0) if steps is None else steps.arcs
@@ -201,7 +222,13 @@ class Predictor:
         listed = given if isinstance(given, GivenArcs) else None
         return Prediction(parses, tags, symbols, listed, lost, steps, probabilities)
 
-    def _parses(self, sentences: Sentences, arcs: Parses | None, steps: StepProbabilities | None, single_root: bool) -> Parses:
+    def _parses(
+        self,
+        sentences: Sentences,
+        arcs: Parses | None,
+        steps: StepProbabilities | None,
+        single_root: bool,
+    ) -> Parses:
         """Return trees that keep the given arcs; fill in the probabilities of their steps."""
         model, parser, _ = self.prepare()
         records = steps is not None and is_greedy(self._beam) and model.gives_probabilities
@@ -212,7 +239,11 @@ class Predictor:
             wanted["restriction_of"] = steps_keeping(arcs, model.system, single_root)
         parses = parser.parse(sentences, single_root=single_root, **wanted)
         if steps is not None and not records:
-            recording = cast(BatchedParser, search_for(model, SearchWish(records=True))) if model.gives_probabilities else None
+            recording = (
+                cast(BatchedParser, search_for(model, SearchWish(records=True)))
+                if model.gives_probabilities
+                else None
+            )
             replay(parses, sentences, recording, model.system, steps, single_root)
         return parses
 
@@ -223,9 +254,15 @@ class Predictor:
         given_tags: Sequence[GivenTags] = (),
         fixed_tags: Sequence[GivenTags] = (),
     ) -> tuple[Sentences, Tags]:
-        """Return the sentences, with the encoder's vectors if tags are predicted, and their tags; see predict()."""
+        """Return the sentences, with the encoder's vectors if tags are predicted,
+        and their tags; see predict().
+        """
         tagger = self.prepare().tagger
-        return (sentences, Tags({}, {})) if tagger is None else tagger(sentences, forms, given_tags, fixed_tags)
+        return (
+            (sentences, Tags({}, {}))
+            if tagger is None
+            else tagger(sentences, forms, given_tags, fixed_tags)
+        )
 
     def k_best(self, sentences: Sentences, *, single_root: bool = True) -> list[list[Tree]]:
         """Return the best trees of each sentence, up to ``options.k_best``, the best first."""
@@ -248,7 +285,9 @@ class TagPredictor:
         self._lemmas = model.vocabularies.lemmas
         self._lexicon = lexicon
         self._encoder = cast(TaggingEncoder, frozen.weights.encoder)
-        self._symbols = {column: vocabulary.symbols for column, vocabulary in model.vocabularies.columns.items()}
+        self._symbols = {
+            column: vocabulary.symbols for column, vocabulary in model.vocabularies.columns.items()
+        }
 
     @cached_property
     def _tag_sets(self) -> TagSets:
@@ -266,52 +305,83 @@ class TagPredictor:
         Args:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: for each sentence, tags that the predicted tags and lemmas are to fit.
-            fixed: for each sentence, tags that replace predicted ones everywhere; ``given`` is then not read.
+            fixed: for each sentence, tags that replace predicted ones everywhere;
+                ``given`` is then not read.
         """
         if fixed:
             sentences = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets))
             given = fixed
         all_tags = self._vocabularies.tags
-        given_values: dict[str, list[str]] = {column: [""] * int(sentences.offsets[-1]) for column in all_tags if any(given)}
+        given_values: dict[str, list[str]] = {
+            column: [""] * int(sentences.offsets[-1]) for column in all_tags if any(given)
+        }
         for start, columns in zip(sentences.offsets.tolist(), given, strict=False):
             for column in columns.keys() & given_values:
-                values = ["" if column != "feats" and value == EMPTY else value for value in columns[column]]
+                values = [
+                    "" if column != "feats" and value == EMPTY else value
+                    for value in columns[column]
+                ]
                 given_values[column][start + 1 : start + 1 + len(values)] = values
         tokens = [] if self._lemmas is None else self._vocabularies.tokens_to_lemmatize(forms)
         tag_values: dict[str, list[str]] = defaultdict(list)
         span_vectors, numbers = [], []
-        # Spans of the same size as most parsers use, so that scores have the same last digits with tags and without.
+        # Spans of the same size as most parsers use,
+        # so that scores have the same last digits with tags and without.
         for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             first, last = sentences.offsets[list(span)].tolist()
             part = {column: values[first:last] for column, values in given_values.items()}
-            wanted = {column: numbers_of(values, all_tags[column]) for column, values in part.items()}
+            wanted = {
+                column: numbers_of(values, all_tags[column]) for column, values in part.items()
+            }
             fit = _Fit(self._tag_sets, wanted, bool(fixed)) if part else None
-            vectors, predicted, of_forms = self._encoder.encode_with_tags(sentences.span(*span), fit)
+            vectors, predicted, of_forms = self._encoder.encode_with_tags(
+                sentences.span(*span), fit
+            )
             span_vectors.append(vectors)
             numbers.append(predicted)
             tags = {
-                column: [symbols[value] for value in predicted[column].tolist()] for column, symbols in self._symbols.items()
+                column: [symbols[value] for value in predicted[column].tolist()]
+                for column, symbols in self._symbols.items()
             }
             if self._lemmas is not None and tokens:
-                lemma_tags = {c: [given_tag or tag for given_tag, tag in zip(v, tags[c], strict=True)] for c, v in part.items()}
+                lemma_tags = {
+                    c: [given_tag or tag for given_tag, tag in zip(v, tags[c], strict=True)]
+                    for c, v in part.items()
+                }
                 upos = part.get("upos", [])
-                binding = fit.binding(lemma_tags.get("upos", []), self._lemmas.knows_use) if fit is not None else []
+                binding = (
+                    fit.binding(lemma_tags.get("upos", []), self._lemmas.knows_use)
+                    if fit is not None
+                    else []
+                )
                 words = tokens[first:last], lemma_tags or tags, of_forms[LemmaTask.name], upos
                 tags["lemma"] = lemmatize(self._lemmas, *words, self._lexicon, binding)
             for column, values in tags.items():
                 tag_values[column] += values
         if not span_vectors:
             return sentences, Tags({}, {})
-        joined = {column: np.concatenate([span[column] for span in numbers]) for column in self._symbols}
-        return replace(sentences, vectors=np.concatenate(span_vectors)), Tags(joined, dict(tag_values))
+        joined = {
+            column: np.concatenate([span[column] for span in numbers]) for column in self._symbols
+        }
+        return replace(sentences, vectors=np.concatenate(span_vectors)), Tags(
+            joined, dict(tag_values)
+        )
 
     def _numbers(self, fixed: Sequence[GivenTags], offsets: np.ndarray) -> dict[str, np.ndarray]:
-        """Return fixed tags by their numbers, in the layout of ``Sentences``; values unknown to the model are not fixed."""
+        """Return fixed tags by their numbers, in the layout of ``Sentences``;
+        values unknown to the model are not fixed.
+        """
         numbers_by_column: dict[str, np.ndarray] = {}
         for start, columns in zip(offsets.tolist(), fixed, strict=False):
             for column in columns.keys() & self._symbols:
-                symbol_numbers = {symbol: number for number, symbol in enumerate(self._symbols[column]) if symbol != EMPTY}
-                numbers = numbers_by_column.setdefault(column, np.full(int(offsets[-1]), NO_NODE, np.int32))
+                symbol_numbers = {
+                    symbol: number
+                    for number, symbol in enumerate(self._symbols[column])
+                    if symbol != EMPTY
+                }
+                numbers = numbers_by_column.setdefault(
+                    column, np.full(int(offsets[-1]), NO_NODE, np.int32)
+                )
                 numbers[start + 1 : start + 1 + len(columns[column])] = [
                     symbol_numbers.get(value, NO_NODE) for value in columns[column]
                 ]
@@ -319,15 +389,19 @@ class TagPredictor:
 
 
 class _Fit:
-    """Changes the scores of tags so that they fit given ones (SettleTags), and says which lemmas must fit their UPOS.
+    """Changes the scores of tags so that they fit given ones (SettleTags),
+    and says which lemmas must fit their UPOS.
 
     Args:
         sets: the tags that words had together.
         given_numbers: by column, int32[tokens], see TagSets.settled().
-        are_fixed: whether the given tags have replaced the predicted ones already, so that none seems to differ.
+        are_fixed: whether the given tags have replaced the predicted ones already,
+            so that none seems to differ.
     """
 
-    def __init__(self, sets: TagSets, given_numbers: Mapping[str, np.ndarray], are_fixed: bool) -> None:
+    def __init__(
+        self, sets: TagSets, given_numbers: Mapping[str, np.ndarray], are_fixed: bool
+    ) -> None:
         self._sets, self._given_numbers, self._are_fixed = sets, given_numbers, are_fixed
         self._asked = np.zeros(0, np.bool_)  # of each token, whether a tag is given
         self._otherwise = self._asked  # whether a given tag is not the most probable one
@@ -335,17 +409,22 @@ class _Fit:
     def __call__(self, scores: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         asked = {column: numbers != NOT_GIVEN for column, numbers in self._given_numbers.items()}
         differs = [
-            is_asked & (self._given_numbers[column] != scores[column].argmax(axis=1)) for column, is_asked in asked.items()
+            is_asked & (self._given_numbers[column] != scores[column].argmax(axis=1))
+            for column, is_asked in asked.items()
         ]
         self._asked = np.logical_or.reduce([*asked.values()])
         self._otherwise = self._asked if self._are_fixed else np.logical_or.reduce(differs)
         return self._sets.settled(scores, self._given_numbers)
 
     def binding(self, upos: Sequence[str], knows_use: bool) -> list[tuple[str, bool]]:
-        """Return, for each token, its UPOS if a tag is given, else "", and whether its lemma must fit it strictly.
+        """Return, for each token, its UPOS if a tag is given, else "",
+        and whether its lemma must fit it strictly.
 
-        Strictly, unless the lemmas of an older model say too little of each UPOS; then only where a given tag was predicted
-        otherwise. ``upos``: of all tokens; ``knows_use``: see Lemmas.
+        Strictly, unless the lemmas of an older model say too little of each UPOS; then only where a
+        given tag was predicted otherwise. ``upos``: of all tokens; ``knows_use``: see Lemmas.
         """
         strictly = [knows_use or bool(otherwise) for otherwise in self._otherwise]
-        return [(tag if asked else "", fits) for tag, asked, fits in zip(upos, self._asked, strictly, strict=False)]
+        return [
+            (tag if asked else "", fits)
+            for tag, asked, fits in zip(upos, self._asked, strictly, strict=False)
+        ]

@@ -1,7 +1,9 @@
-"""The table of the parsers of sentences, from which the first parser that does what is wanted is chosen.
+"""The table of the parsers of sentences, from which the first parser that does what is wanted is
+chosen.
 
-Each row of ``SEARCHES`` says what a parser can do; faster ones stand first. A parser is imported only when it is chosen: each
-module with compiled loops makes commands start later. docs/oracles_and_systems.md prints the table by system.
+Each row of ``SEARCHES`` says what a parser can do; faster ones stand first. A parser is imported
+only when it is chosen: each module with compiled loops makes commands start later.
+docs/oracles_and_systems.md prints the table by system.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ class SearchWish:
     Attributes:
         beam: how to search; a beam of one item is greedy parsing.
         threads: how many spans of sentences to parse at the same time.
-        k_best: whether several trees of each sentence are wanted; then even one item is searched for with a beam.
+        k_best: whether several trees of each sentence are wanted;
+            then even one item is searched for with a beam.
         keeps_arcs: whether given arcs are kept.
         records: whether the probabilities of steps are recorded.
         lattices: whether lattices are parsed, rather than sentences.
@@ -66,7 +69,9 @@ class SearchWish:
     lattices: bool = False
 
     def needs(self) -> Iterator[Ability]:
-        """Yield the abilities that the wish needs; the first that is missing is the one that a refusal names."""
+        """Yield the abilities that the wish needs;
+        the first that is missing is the one that a refusal names.
+        """
         if self.lattices:
             yield Ability.LATTICES
         yield Ability.PARSE
@@ -119,7 +124,8 @@ def searches(model: ParserModel, wish: SearchWish) -> list[Search]:
     """Return the parsers that do what is wanted, the fastest first.
 
     Raises:
-        BeamError, GivenArcsError, OptimalStepError: none does; the message names the ability that is missing.
+        BeamError, GivenArcsError, OptimalStepError: none does;
+            the message names the ability that is missing.
     """
     candidates: Sequence[Search] = SEARCHES
     for need in wish.needs():
@@ -131,7 +137,8 @@ def searches(model: ParserModel, wish: SearchWish) -> list[Search]:
 
 
 def search_for(model: ParserModel, wish: SearchWish | None = None) -> SentenceParser:
-    """Return the fastest parser that does what is wanted, with the model's present weights; by default, it parses greedily.
+    """Return the fastest parser that does what is wanted, with the model's present weights; by
+    default, it parses greedily.
 
     With ``k_best``, it is a KBestParser; with ``lattices``, a LatticeParser.
 
@@ -140,14 +147,24 @@ def search_for(model: ParserModel, wish: SearchWish | None = None) -> SentencePa
         Int8Error: 8-bit products are requested, and not available.
     """
     wish = SearchWish() if wish is None else wish
-    (first, *_) = searches(model, wish)
+    first, *_ = searches(model, wish)
     parser: SentenceParser = first.parser_for(model.frozen(), wish)
     return parser
 
 
-def parse(model: ParserModel, sentences: Sequence[AttributeColumns], *, single_root: bool = True, threads: int = 1) -> Parses:
-    """Parse sentences greedily into valid UD trees; without ``single_root``, the root may have several children."""
-    return search_for(model, SearchWish(threads=threads)).parse(model.vocabularies.encode(sentences), single_root=single_root)
+def parse(
+    model: ParserModel,
+    sentences: Sequence[AttributeColumns],
+    *,
+    single_root: bool = True,
+    threads: int = 1,
+) -> Parses:
+    """Parse sentences greedily into valid UD trees; without ``single_root``,
+    the root may have several children.
+    """
+    return search_for(model, SearchWish(threads=threads)).parse(
+        model.vocabularies.encode(sentences), single_root=single_root
+    )
 
 
 def _refusal(model: ParserModel, need: Ability, wish: SearchWish) -> OptimalStepError:
@@ -155,35 +172,56 @@ def _refusal(model: ParserModel, need: Ability, wish: SearchWish) -> OptimalStep
     kind, system = model.kind, model.system.name
     match need:
         case Ability.RERANKS:
-            why = "this model has no encoder that predicts heads (recipe=text), which reranking needs; parse without --rerank"
+            why = (
+                "this model has no encoder that predicts heads (recipe=text), "
+                "which reranking needs; parse without --rerank"
+            )
             return BeamError(why)
         case Ability.SIGNATURES if wish.lattices:
-            return BeamError(f"merge={Merge.SIGNATURE} is not supported with lattices; use merge={Merge.CONFIGURATION}")
+            return BeamError(
+                f"merge={Merge.SIGNATURE} is not supported with lattices; "
+                f"use merge={Merge.CONFIGURATION}"
+            )
         case Ability.SIGNATURES if kind != _NETWORK:
-            return BeamError(f"merge={Merge.SIGNATURE} is not supported with model={kind}; use merge={Merge.CONFIGURATION}")
+            return BeamError(
+                f"merge={Merge.SIGNATURE} is not supported with model={kind}; "
+                f"use merge={Merge.CONFIGURATION}"
+            )
         case Ability.SIGNATURES:
             return BeamError(
-                f"merge={Merge.SIGNATURE} is supported only with system=arc_standard, and the model has system={system}; use "
-                f"merge={Merge.CONFIGURATION}"
+                f"merge={Merge.SIGNATURE} is supported only with system=arc_standard, and the "
+                f"model has system={system}; use merge={Merge.CONFIGURATION}"
             )
         case Ability.KEEPS_ARCS if not has_exact_oracle(model.system):
-            able = ", ".join(name for name, system in transitions.registered().items() if has_exact_oracle(system))
-            return GivenArcsError(f"given arcs cannot be kept: system={system} has no exact oracle; systems with one: {able}")
+            able = ", ".join(
+                name
+                for name, system in transitions.registered().items()
+                if has_exact_oracle(system)
+            )
+            return GivenArcsError(
+                f"given arcs cannot be kept: system={system} has no exact oracle; "
+                f"systems with one: {able}"
+            )
         case Ability.KEEPS_ARCS if kind != _NETWORK:
-            return GivenArcsError(f"given arcs cannot be kept with model={kind}; train with model=mlp or model=bilstm")
+            return GivenArcsError(
+                f"given arcs cannot be kept with model={kind}; train with model=mlp or model=bilstm"
+            )
         case Ability.KEEPS_ARCS:
             return BeamError(
-                "given arcs cannot be kept with merge=signature or with rerank; "
-                f"parse greedily, or with another beam, such as --beam 8 --merge {Merge.CONFIGURATION}"
+                "given arcs cannot be kept with merge=signature or with rerank; parse greedily, "
+                f"or with another beam, such as --beam 8 --merge {Merge.CONFIGURATION}"
             )
         case Ability.LATTICES | Ability.PARSE if wish.lattices and kind != _NETWORK:
             return BeamError(f"model={kind} does not parse lattices; train with model=mlp")
         case Ability.LATTICES if wish.lattices:
             return BeamError(
-                "models with an encoder do not parse lattices: they read the whole sentence first; train with model=mlp"
+                "models with an encoder do not parse lattices: "
+                "they read the whole sentence first; train with model=mlp"
             )
         case Ability.PARSE if wish.lattices:
-            return BeamError(f"lattices need system=arc_standard or attardi, and the model has system={system}")
+            return BeamError(
+                f"lattices need system=arc_standard or attardi, and the model has system={system}"
+            )
     return OptimalStepError(f"no parser {need.value}, with model={kind} and system={system}")
 
 
@@ -238,7 +276,9 @@ def _linear_beam(parser: Any, model: LinearModel, wish: SearchWish) -> Any:
 
 def _reranking(parser: Any, model: FrozenModel, wish: SearchWish) -> Any:
     plain = replace(wish, beam=replace(wish.beam, rerank=False), threads=1)
-    return parser(search_for(model, plain), model.weights.encoder, model.head_scorer, wish.beam, wish.threads)
+    return parser(
+        search_for(model, plain), model.weights.encoder, model.head_scorer, wish.beam, wish.threads
+    )
 
 
 def _lattice(parser: Any, model: FrozenModel, wish: SearchWish) -> Any:
@@ -250,7 +290,13 @@ _KEEPS_ARCS = {Ability.KEEPS_ARCS: lambda model: has_exact_oracle(model.system)}
 SEARCHES = [
     Search("greedy.compiled.GreedyParser", _NETWORK, {Ability.GREEDY}, _greedy, _is_attardi),
     Search("greedy.spine.SpineParser", _NETWORK, {Ability.GREEDY}, _greedy, _is_lr_spine),
-    Search("greedy.buffer_arcs.BufferArcParser", _NETWORK, {Ability.GREEDY}, _greedy, _attaches_to_buffer),
+    Search(
+        "greedy.buffer_arcs.BufferArcParser",
+        _NETWORK,
+        {Ability.GREEDY},
+        _greedy,
+        _attaches_to_buffer,
+    ),
     Search(
         "greedy.batched.BatchedParser",
         _NETWORK,
@@ -259,9 +305,15 @@ SEARCHES = [
         only=_KEEPS_ARCS,
     ),
     Search("greedy.batched.LinearParser", _LINEAR, {Ability.GREEDY}, _linear),
-    Search("beam.compiled.BeamParser", _NETWORK, {Ability.BEAM, Ability.MERGES}, _beam, _is_attardi),
     Search(
-        "beam.signature_beam.SignatureBeamParser", _NETWORK, {Ability.BEAM, Ability.SIGNATURES}, _beam, _merges_by_signature
+        "beam.compiled.BeamParser", _NETWORK, {Ability.BEAM, Ability.MERGES}, _beam, _is_attardi
+    ),
+    Search(
+        "beam.signature_beam.SignatureBeamParser",
+        _NETWORK,
+        {Ability.BEAM, Ability.SIGNATURES},
+        _beam,
+        _merges_by_signature,
     ),
     Search(
         "beam.batched.BatchedBeamParser",

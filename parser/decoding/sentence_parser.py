@@ -47,12 +47,14 @@ def write_trees(trees: Iterable[Tree], parses: Parses) -> None:
 class SentenceParser(Protocol):
     """Parses encoded sentences; the trees are the same for any number of threads.
 
-    A tree depends only on its sentence. On other devices than the CPU, the last digits of scores also depend on which sentences
-    the encoder reads together.
+    A tree depends only on its sentence. On other devices than the CPU, the last digits of scores
+    also depend on which sentences the encoder reads together.
     """
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parse sentences into valid UD trees; without ``single_root``, the artificial root may have several children."""
+        """Parse sentences into valid UD trees; without ``single_root``, the artificial root may
+        have several children.
+        """
         ...
 
 
@@ -60,7 +62,8 @@ class KBestParser(SentenceParser, Protocol):
     """Finds several trees for each sentence."""
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """Return, for each sentence, the k best distinct trees that were found, best first; fewer where fewer were found.
+        """Return, for each sentence, the k best distinct trees that were found, best first;
+        fewer where fewer were found.
 
         Raises:
             BeamError: the beam is too small for k trees.
@@ -68,13 +71,16 @@ class KBestParser(SentenceParser, Protocol):
         ...
 
 
-def parse_spans(sentences: Sentences, tokens: int, threads: int, parse: Callable[[Sentences, Parses], None]) -> Parses:
+def parse_spans(
+    sentences: Sentences, tokens: int, threads: int, parse: Callable[[Sentences, Parses], None]
+) -> Parses:
     """Parse sentences in spans, several at the same time.
 
     Args:
         tokens: the most tokens of a span, unless a single sentence has more.
         threads: how many spans are parsed at the same time.
-        parse: parses the sentences of a span and fills in their ``Parses``; called by several threads.
+        parse: parses the sentences of a span and fills in their ``Parses``;
+            called by several threads.
     """
     parses = Parses.allocate(sentences.offsets)
 

@@ -1,16 +1,19 @@
-"""Drawings of dependency trees, also of a tree compared with a gold tree: text for terminals, and SVG (html.py: pages).
+"""Drawings of dependency trees, also of a tree compared with a gold tree: text for terminals,
+and SVG (html.py: pages).
 
-A terminal shows a line for each word, with the arcs to the left of the words, so that 40 words are 40 lines:
+A terminal shows a line for each word, with the arcs to the left of the words,
+so that 40 words are 40 lines:
 
     ┌─> 1 det    DET   A
     └── 2 root   NOUN  hearing
 
-Words stand at the ends of lines, where words of right-to-left scripts move nothing else. In SVG the words are in a row, from
-right to left for such scripts, with arcs above them and missed gold arcs below.
+Words stand at the ends of lines, where words of right-to-left scripts move nothing else. In SVG the
+words are in a row, from right to left for such scripts, with arcs above them and missed gold arcs
+below.
 
-This package has no dependencies, because no library draws two trees of the same words in one picture, which shows a parser's
-errors. displaCy (of spaCy) also sets words 175 pixels apart, so that 40 words are 7,000 pixels wide and long words overlap;
-deplacy and udapi draw in the terminal.
+This package has no dependencies, because no library draws two trees of the same words in one
+picture, which shows a parser's errors. displaCy (of spaCy) also sets words 175 pixels apart, so
+that 40 words are 7,000 pixels wide and long words overlap; deplacy and udapi draw in the terminal.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ class DrawnArc:
     Attributes:
         head: from 0, the artificial root.
         child: from 1.
-        kind: ``right``; ``wrong``: the gold tree has another arc or relation; ``missed``: a gold arc that the tree lacks.
+        kind: ``right``; ``wrong``: the gold tree has another arc or relation; ``missed``:
+            a gold arc that the tree lacks.
     """
 
     head: int
@@ -62,7 +66,8 @@ class DrawnTree:
 
     Attributes:
         forms, tags: the words and their parts of speech.
-        heads: [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD if the head is not known, also in the gold tree.
+        heads: [h_1, ..., h_n], 0 = the artificial root; UNKNOWN_HEAD if the head is not known,
+            also in the gold tree.
         deprels: the relations.
         gold_heads, gold_deprels: the gold tree that the tree is compared with; None: there is none.
     """
@@ -86,18 +91,29 @@ class DrawnTree:
         ]
 
     def missed(self) -> list[DrawnArc]:
-        """Return the gold arcs that the tree lacks, by child; also those that the tree has with another relation."""
+        """Return the gold arcs that the tree lacks, by child;
+        also those that the tree has with another relation.
+        """
         if self.gold_heads is None or self.gold_deprels is None:
             return []
         gold = enumerate(zip(self.gold_heads, self.gold_deprels, strict=True), 1)
-        return [DrawnArc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
+        return [
+            DrawnArc(head, child, deprel, "missed")
+            for child, (head, deprel) in gold
+            if not self.is_right(child)
+        ]
 
     def is_right(self, child: int) -> bool:
-        """Return whether the word (from 1) has the head and the relation of the gold tree, if these are known."""
+        """Return whether the word (from 1) has the head and the relation of the gold tree,
+        if these are known.
+        """
         if self.gold_heads is None or self.gold_deprels is None:
             return True
         i = child - 1
-        same = self.heads[i] == self.gold_heads[i] and self.gold_deprels[i] in (self.deprels[i], EMPTY)
+        same = self.heads[i] == self.gold_heads[i] and self.gold_deprels[i] in (
+            self.deprels[i],
+            EMPTY,
+        )
         return same or self.gold_heads[i] == UNKNOWN_HEAD
 
     @property
@@ -108,7 +124,9 @@ class DrawnTree:
 
 
 def levels(arcs: Sequence[DrawnArc]) -> list[int]:
-    """Return the height of each arc, from 1: as low as possible, but above arcs under it or across it. O(n^2)."""
+    """Return the height of each arc, from 1: as low as possible,
+    but above arcs under it or across it. O(n^2).
+    """
     heights: dict[int, int] = {}
     for i in sorted(range(len(arcs)), key=lambda i: arcs[i].span[1] - arcs[i].span[0]):
         low, high = arcs[i].span
@@ -118,12 +136,18 @@ def levels(arcs: Sequence[DrawnArc]) -> list[int]:
 
 
 def display_width(text: str) -> int:
-    """Return the columns that text takes in a terminal: two for a wide character, none for a combining one."""
-    return sum(0 if combining(c) or c == "\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    """Return the columns that text takes in a terminal: two for a wide character,
+    none for a combining one.
+    """
+    return sum(
+        0 if combining(c) or c == "\u200d" else 2 if east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def printable(text: str) -> str:
-    """Return text with a replacement character for control characters and lone surrogates, which terminals and XML cannot show.
+    """Return text with a replacement character for control characters and lone surrogates, which
+    terminals and XML cannot show.
 
     Spaces of all kinds become plain spaces.
     """
@@ -161,19 +185,27 @@ class NamedTree:
     @property
     def title(self) -> str:
         """The title of its drawing; a sent_id that is only the number again is left out."""
-        return f"sentence {self.number}" + (f", {self.sent_id}" if self.sent_id not in ("", str(self.number)) else "")
+        return f"sentence {self.number}" + (
+            f", {self.sent_id}" if self.sent_id not in ("", str(self.number)) else ""
+        )
 
 
 def read_trees(path: str | Path, gold: str | Path | None = None) -> Iterator[NamedTree]:
-    """Yield the trees of a file, each with the tree of the same sentence of a gold file, if there is one.
+    """Yield the trees of a file, each with the tree of the same sentence of a gold file,
+    if there is one.
 
     Raises:
         ConlluError: a file is not CoNLL-U, HEAD is not a tree, or the files have other words.
     """
     for ours, golden in zip_longest(_sentences(path), _sentences(gold) if gold is not None else ()):
-        if gold is not None and (ours is None or golden is None or ours.column(FORM) != golden.column(FORM)):
+        if gold is not None and (
+            ours is None or golden is None or ours.column(FORM) != golden.column(FORM)
+        ):
             place = (ours or golden).place()
-            raise ConlluError(f"{place}: {path} and {gold} have different words here; give two files of the same sentences")
+            raise ConlluError(
+                f"{place}: {path} and {gold} have different words here; "
+                "give two files of the same sentences"
+            )
         against = () if golden is None else _heads_and_deprels(golden)
         tree = DrawnTree(ours.column(FORM), ours.column(UPOS), *_heads_and_deprels(ours), *against)
         yield NamedTree(ours.number, sent_id(ours.lines), tree)
@@ -201,7 +233,10 @@ def as_text(tree: DrawnTree, color: bool = False) -> str:
     arcs = [arc for arc in tree.arcs() if arc.head]
     for number, drawn in enumerate(_drawn(arcs, len(tree)), 1):
         deprel, tag = tree.deprels[number - 1], tree.tags[number - 1]
-        line = f"{drawn} {number:>{number_width}} {_padded(deprel, deprel_width)}  {_padded(tag, tag_width)}  {words[number]}"
+        line = (
+            f"{drawn} {number:>{number_width}} {_padded(deprel, deprel_width)} "
+            f" {_padded(tag, tag_width)}  {words[number]}"
+        )
         if number in gold:
             right = gold[number]
             place = f" of {right.head} {words[right.head]}" if right.head else ""
@@ -215,7 +250,9 @@ def _drawn(arcs: Sequence[DrawnArc], n: int) -> list[str]:
     """Return the arcs' part of the line of each of n words; the outermost arcs are on the left."""
     heights = levels(arcs)
     columns = max(heights, default=0)
-    width = 2 * columns + 1  # an arc of height h has its vertical line in cell 2 (columns - h), its arrow ends in the last cell
+    # an arc of height h has its vertical line in cell 2 (columns - h),
+    # its arrow ends in the last cell
+    width = 2 * columns + 1
     cells = [[0] * width for _ in range(n + 1)]
     for arc, height in zip(arcs, heights, strict=True):
         column = 2 * (columns - height)
@@ -239,14 +276,17 @@ def _padded(text: str, width: int) -> str:
     return printable(text) + " " * (width - display_width(text))
 
 
-_LETTER, _TAG_LETTER = 9.0, 6.5  # pixels of a column of text, forms and the smaller tags and relations
+# pixels of a column of text, forms and the smaller tags and relations
+_LETTER, _TAG_LETTER = 9.0, 6.5
 _GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
 _HEIGHT = 26.0  # from one level of arcs to the next
 _WORDS = 40.0  # height of the line of words and tags
 _BOX_LABEL = 22.0  # height of the line of labels of boxes
-# Generous widths of letters of relations, whose fonts differ: of wide ones, of capitals, and of a column of others.
+# Generous widths of letters of relations, whose fonts differ: of wide ones, of capitals,
+# and of a column of others.
 _WIDE, _WIDE_LETTER, _CAPITAL, _OTHER_LETTER = "mwMW@%&", 11.0, 8.6, 7.1
-_OWN, _CLEAR = 4.0, 8.0  # room between a relation and the vertical lines of its own arc, and of others
+# room between a relation and the vertical lines of its own arc, and of others
+_OWN, _CLEAR = 4.0, 8.0
 _COLORS = {"right": "#3b4252", "wrong": "#c0392b", "missed": "#2471a3"}
 _HEAD_COLOR = "#111"
 
@@ -254,8 +294,9 @@ _HEAD_COLOR = "#111"
 def as_svg(tree: DrawnTree, boxes: Sequence[WordBox] = ()) -> str:
     """Return the tree as an SVG element, which needs only a common font and loads nothing.
 
-    Arcs of the tree are grey, wrong arcs red. Gold arcs that it lacks are blue, below the words. Relations keep clear of the
-    lines of other arcs. Boxes stand around the words that they name, which share no words.
+    Arcs of the tree are grey, wrong arcs red. Gold arcs that it lacks are blue, below the words.
+    Relations keep clear of the lines of other arcs. Boxes stand around the words that they name,
+    which share no words.
     """
     above, below = tree.arcs(), tree.missed()
     heights = levels(above), levels(below)
@@ -264,16 +305,23 @@ def as_svg(tree: DrawnTree, boxes: Sequence[WordBox] = ()) -> str:
     under = base + _WORDS + (_BOX_LABEL if boxes else 0)
     bottom = under + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
     parts = [_svg(width, bottom), *(_box(box, tree, centers, base) for box in boxes)]
-    # Without it, brackets would open to the wrong side, and a full stop at the end of a word would stand before it.
+    # Without it, brackets would open to the wrong side,
+    # and a full stop at the end of a word would stand before it.
     direction = ' direction="rtl"' if tree.right_to_left else ""
     for i, (form, tag) in enumerate(zip(tree.forms, tree.tags, strict=True), 1):
         color = _HEAD_COLOR if tree.is_right(i) else _COLORS["wrong"]
         parts.append(_text(centers[i], base + 17, form, 15, color, direction))
         parts.append(_text(centers[i], base + 33, tag, 11, "#777"))
-    for arcs, arc_heights, start, side in ((above, heights[0], base, -1), (below, heights[1], under, 1)):
+    for arcs, arc_heights, start, side in (
+        (above, heights[0], base, -1),
+        (below, heights[1], under, 1),
+    ):
         edge = start + side * _HEIGHT * (max(arc_heights, default=0) + 0.9)
-        # The highest arcs first: only lines of higher arcs cross a relation, whose white edge then covers them.
-        down = sorted(zip(arcs, arc_heights, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1]))
+        # The highest arcs first: only lines of higher arcs cross a relation,
+        # whose white edge then covers them.
+        down = sorted(
+            zip(arcs, arc_heights, strict=True), key=lambda drawn: (drawn[0].head != 0, -drawn[1])
+        )
         parts += [_arc(arc, height, ends, middles[arc], start, edge, side) for arc, height in down]
     return "\n".join([*parts, "</svg>"])
 
@@ -281,7 +329,8 @@ def as_svg(tree: DrawnTree, boxes: Sequence[WordBox] = ()) -> str:
 def _box(box: WordBox, tree: DrawnTree, centers: Sequence[float], base: float) -> str:
     """Return a box around words, with its label."""
     edges = [
-        centers[word] + side * (_word_width(tree.forms[word - 1], tree.tags[word - 1]) / 2 + 0.4 * _GAP)
+        centers[word]
+        + side * (_word_width(tree.forms[word - 1], tree.tags[word - 1]) / 2 + 0.4 * _GAP)
         for word in (box.first, box.last)
         for side in (-1, 1)
     ]
@@ -294,17 +343,24 @@ def _box(box: WordBox, tree: DrawnTree, centers: Sequence[float], base: float) -
 def _svg(width: float, height: float) -> str:
     w, h = f"{width:.0f}", f"{height:.0f}"
     fonts = "DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif"
-    start = f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
+    start = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
+    )
     return f'{start} font-family="{fonts}">'
 
 
 def _places(
-    tree: DrawnTree, above: Sequence[DrawnArc], below: Sequence[DrawnArc], heights: tuple[Sequence[int], Sequence[int]]
+    tree: DrawnTree,
+    above: Sequence[DrawnArc],
+    below: Sequence[DrawnArc],
+    heights: tuple[Sequence[int], Sequence[int]],
 ) -> tuple[list[float], float, dict[tuple[DrawnArc, int], float], dict[DrawnArc, float]]:
-    """Return the middle of each word, the width, the ends of arcs (see _ends()), and the middle of each arc's relation.
+    """Return the middle of each word, the width, the ends of arcs (see _ends()),
+    and the middle of each arc's relation.
 
-    A relation stands in the middle of its arc, or beside the middle if the vertical line of another arc passes there. Where the
-    arc has no room for it, two words under the arc move apart, until all relations have room.
+    A relation stands in the middle of its arc, or beside the middle if the vertical line of another
+    arc passes there. Where the arc has no room for it, two words under the arc move apart, until
+    all relations have room.
     """
     widths = {arc: _label_width(arc.deprel) for arc in (*above, *below)}
     wider = [0.0] * (len(tree) + 1)  # by word, further room before it
@@ -314,8 +370,15 @@ def _places(
         middles: dict[DrawnArc, float] = {}
         lacking: dict[int, float] = {}
         for arcs, arc_heights in ((above, heights[0]), (below, heights[1])):
-            tops = [height if arc.head else inf for arc, height in zip(arcs, arc_heights, strict=True)]
-            lines = sorted((ends[a, word], word, top) for a, top in zip(arcs, tops, strict=True) for word in a.span if word)
+            tops = [
+                height if arc.head else inf for arc, height in zip(arcs, arc_heights, strict=True)
+            ]
+            lines = sorted(
+                (ends[a, word], word, top)
+                for a, top in zip(arcs, tops, strict=True)
+                for word in a.span
+                if word
+            )
             for arc, top in zip(arcs, tops, strict=True):
                 middles[arc] = ends[arc, arc.child]
                 if arc.head:
@@ -337,18 +400,27 @@ def _label_width(deprel: str) -> float:
     letters = printable(deprel)
     wide = sum(c in _WIDE for c in letters)
     capitals = sum(c.isupper() and c not in _WIDE for c in letters)
-    return _WIDE_LETTER * wide + _CAPITAL * capitals + _OTHER_LETTER * (display_width(letters) - wide - capitals)
+    return (
+        _WIDE_LETTER * wide
+        + _CAPITAL * capitals
+        + _OTHER_LETTER * (display_width(letters) - wide - capitals)
+    )
 
 
 def _label_place(
-    width: float, left: tuple[float, int], between: Sequence[tuple[float, int]], right: tuple[float, int]
+    width: float,
+    left: tuple[float, int],
+    between: Sequence[tuple[float, int]],
+    right: tuple[float, int],
 ) -> tuple[float, float, int]:
-    """Return the middle of an arc's relation, how much room it lacks there, and the word that must move to make room.
+    """Return the middle of an arc's relation, how much room it lacks there,
+    and the word that must move to make room.
 
     Args:
         width: of the relation.
         left, right: where the arc has its ends, and the words there.
-        between: where vertical lines of other arcs cross the arc, and the words that they lead to, from left to right.
+        between: where vertical lines of other arcs cross the arc,
+            and the words that they lead to, from left to right.
     """
     center = (left[0] + right[0]) / 2
     places: list[float] = []
@@ -365,8 +437,11 @@ def _label_place(
     return center, lacking + 0.1, word
 
 
-def _centers(tree: DrawnTree, labels: Mapping[DrawnArc, float], wider: Sequence[float]) -> tuple[list[float], float]:
-    """Return the middle of each word, from 1, and the width; neighbours leave room for a relation between them.
+def _centers(
+    tree: DrawnTree, labels: Mapping[DrawnArc, float], wider: Sequence[float]
+) -> tuple[list[float], float]:
+    """Return the middle of each word, from 1, and the width;
+    neighbours leave room for a relation between them.
 
     Args:
         labels: the widths of the relations of all arcs.
@@ -395,15 +470,21 @@ def _word_width(form: str, tag: str) -> float:
 
 
 def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[DrawnArc, int], float]:
-    """Return where an arc meets a word, by arc and word: arcs to the same side stand next to one another, long ones inside."""
+    """Return where an arc meets a word, by arc and word: arcs to the same side stand next to one
+    another, long ones inside.
+    """
     ends = {}
     for kinds in (("right", "wrong"), ("missed",)):
         for word in range(1, len(centers)):
             here = [arc for arc in arcs if arc.kind in kinds and word in (arc.head, arc.child)]
-            direction = {arc: centers[arc.head + arc.child - word] - centers[word] if arc.head else 0.0 for arc in here}
+            direction = {
+                arc: centers[arc.head + arc.child - word] - centers[word] if arc.head else 0.0
+                for arc in here
+            }
             to_left = sorted((a for a in here if direction[a] < 0), key=lambda a: -direction[a])
             to_right = sorted((a for a in here if direction[a] > 0), key=lambda a: -direction[a])
-            # From left to right: arcs to the left, the nearest first; then arcs to the right, the furthest first.
+            # From left to right: arcs to the left, the nearest first; then arcs to the right,
+            # the furthest first.
             order = [*to_left, *(a for a in here if not a.head), *to_right]
             for place, arc in enumerate(order):
                 ends[arc, word] = centers[word] + 5.0 * (place - (len(order) - 1) / 2)
@@ -419,7 +500,8 @@ def _arc(
     edge: float,
     side: int,
 ) -> str:
-    """Return an arc with its relation, as a group that names the child; the arc of the root is a line from the edge.
+    """Return an arc with its relation, as a group that names the child;
+    the arc of the root is a line from the edge.
 
     ``middle``: of the relation. ``side``: -1 above the words, 1 below them.
     """
@@ -432,8 +514,9 @@ def _arc(
         bend = min(10.0, abs(end - start) / 2) * (1 if end > start else -1)
         turn = -side * 10.0
         path = (
-            f"M{start:.1f},{base:.1f} V{level + turn:.1f} Q{start:.1f},{level:.1f} {start + bend:.1f},{level:.1f}"
-            f" H{end - bend:.1f} Q{end:.1f},{level:.1f} {end:.1f},{level + turn:.1f} V{base:.1f}"
+            f"M{start:.1f},{base:.1f} V{level + turn:.1f} Q{start:.1f},{level:.1f} "
+            f"{start + bend:.1f},{level:.1f} H{end - bend:.1f} Q{end:.1f},{level:.1f} "
+            f"{end:.1f},{level + turn:.1f} V{base:.1f}"
         )
     else:
         level = edge
@@ -451,5 +534,7 @@ def _text(x: float, y: float, text: str, size: int, color: str, attributes: str 
     start = f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="middle"{attributes}'
     end = f">{escape(printable(text))}</text>"
     # A white edge behind it lets a relation be read where an arc crosses it.
-    edge = f'{start} stroke="#fff" stroke-width="4" stroke-linejoin="round"{end}' if size == 11 else ""
+    edge = (
+        f'{start} stroke="#fff" stroke-width="4" stroke-linejoin="round"{end}' if size == 11 else ""
+    )
     return f'{edge}{start} fill="{color}"{end}'

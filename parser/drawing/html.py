@@ -26,8 +26,8 @@ nav ul { padding-left: 1.2em; } .bar { display: inline-block; height: .7em; back
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
 """
 
-# The script of a page shows the steps of a computation one at a time, with the arcs made before, and serves the copy buttons.
-# Without it, the page shows all steps below the whole tree.
+# The script of a page shows the steps of a computation one at a time, with the arcs made before,
+# and serves the copy buttons. Without it, the page shows all steps below the whole tree.
 SCRIPT = """
 for (const box of document.querySelectorAll(".steps")) {
   const steps = [...box.querySelectorAll("section")], end = box.querySelector(".end");
@@ -58,9 +58,9 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
 """
 
 LEGEND = (
-    '<p class="note">Above the words are the arcs of the parser: <span class="right">right</span>, or '
-    '<span class="wrong">wrong</span> in head or relation. Below them are the <span class="missed">gold arcs that it missed'
-    "</span>.</p>"
+    '<p class="note">Above the words are the arcs of the parser: <span class="right">right</span>,'
+    ' or <span class="wrong">wrong</span> in head or relation. Below them are the <span'
+    ' class="missed">gold arcs that it missed</span>.</p>'
 )
 
 
@@ -120,7 +120,9 @@ _OTHERS = "(others)"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
-    """Return a table of texts and numbers, or a note if it has no rows; numbers of type float have two decimals."""
+    """Return a table of texts and numbers, or a note if it has no rows;
+    numbers of type float have two decimals.
+    """
     titles = "".join(f"<th>{text(cell)}</th>" for cell in head)
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     if not body:
@@ -129,9 +131,11 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
 
 
 def confusion_table(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
-    """Return a confusion matrix of the most frequent gold relations; all other relations share one row and column.
+    """Return a confusion matrix of the most frequent gold relations;
+    all other relations share one row and column.
 
-    A cell is the darker, the larger the share of the row's words (gold relation) that got the column's relation.
+    A cell is the darker, the larger the share of the row's words (gold relation) that got the
+    column's relation.
 
     Args:
         counts: words by gold relation and relation of the system.
@@ -159,9 +163,12 @@ def _shade(counts: Counter[tuple[str, str]], gold: str, system: str, names: Iter
     if not n:
         return "<td></td>"
     color = "192 57 43" if gold != system else "136 136 136" if gold == _OTHERS else "36 113 163"
-    dark = n / total if gold == system else min(1.0, 4 * n / total)  # makes a tenth of a row visible if it is wrong
+    # makes a tenth of a row visible if it is wrong
+    dark = n / total if gold == system else min(1.0, 4 * n / total)
     ink = "#fff" if dark > 0.5 else "#222"
-    return f'<td class="number" style="background: rgb({color} / {dark:.0%}); color: {ink}">{n:,}</td>'
+    return (
+        f'<td class="number" style="background: rgb({color} / {dark:.0%}); color: {ink}">{n:,}</td>'
+    )
 
 
 def text(plain: str) -> str:
@@ -176,5 +183,12 @@ def _cell(value: Cell) -> str:
         width, shown = value.value / 20, f"{value.value:.2f}"
         # Numbers are aligned to the right of the cell; the margin aligns the bars to its left.
         margin = f"margin-right: calc({5 - width:.2f}em + {len('100.00') - len(shown)}ch)"
-        return f'<td class="number"><span class="bar" style="width: {width:.2f}em; {margin}"></span> {shown}</td>'
-    return f'<td class="number">{value:,}</td>' if isinstance(value, int) else f'<td class="number">{value:.2f}</td>'
+        return (
+            f'<td class="number"><span class="bar" style="width: {width:.2f}em; {margin}"></span>'
+            f" {shown}</td>"
+        )
+    return (
+        f'<td class="number">{value:,}</td>'
+        if isinstance(value, int)
+        else f'<td class="number">{value:.2f}</td>'
+    )

@@ -1,9 +1,10 @@
 """Trees as PNG and PDF, made of their SVG by typst (extra ``draw``).
 
-Typst sets the words itself, rather than as text of the SVG: then letters of every script are shaped and joined, run in their
-direction, and come from another font of the machine where the first one lacks them. Only a script without any font there
-becomes boxes. CairoSVG shapes nothing and takes one font; resvg makes no PDF. Typst is one package without dependencies, and
-the same trees give the same bytes on one machine.
+Typst sets the words itself, rather than as text of the SVG: then letters of every script are shaped
+and joined, run in their direction, and come from another font of the machine where the first one
+lacks them. Only a script without any font there becomes boxes. CairoSVG shapes nothing and takes
+one font; resvg makes no PDF. Typst is one package without dependencies, and the same trees give the
+same bytes on one machine.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ FORMATS = ("png", "pdf")
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _POINTS, _INCH = 0.75, 72.0  # points of a pixel of SVG; of an inch
-# Pixels of a PNG for a pixel of SVG, which is sharp on screens of twice the usual density; the most pixels of its width.
+# Pixels of a PNG for a pixel of SVG, which is sharp on screens of twice the usual density;
+# the most pixels of its width.
 _SCALE, _WIDEST_PNG = 2.0, 16_384.0
-# The width in points above which some readers of PDF cut a page off; a wider drawing is made smaller.
+# The width in points above which some readers of PDF cut a page off;
+# a wider drawing is made smaller.
 _WIDEST_PDF = 14_400.0
 
 # Sets a word around x on a base line.
@@ -58,11 +61,17 @@ def as_picture(trees: Sequence[DrawnTree], kind: str) -> bytes:
     """
     package = _typst(kind)
     # The drawings are our own, not a file that somebody gives.
-    drawings = [ElementTree.fromstring(as_svg(tree)) for tree in trees[: 1 if kind == "png" else None]]
-    fonts = ", ".join(f'"{name.strip()}"' for name in drawings[0].attrib["font-family"].split(",")[:2])
+    drawings = [
+        ElementTree.fromstring(as_svg(tree)) for tree in trees[: 1 if kind == "png" else None]
+    ]
+    fonts = ", ".join(
+        f'"{name.strip()}"' for name in drawings[0].attrib["font-family"].split(",")[:2]
+    )
     source = _START.replace("FONTS", f"({fonts})") + "#pagebreak()\n".join(map(_page, drawings))
     widest = _WIDEST_PNG / min(_POINTS * float(drawings[0].attrib["width"]), _WIDEST_PDF)
-    picture: bytes = package.compile(source.encode(), format=kind, ppi=_INCH * min(_SCALE / _POINTS, widest))
+    picture: bytes = package.compile(
+        source.encode(), format=kind, ppi=_INCH * min(_SCALE / _POINTS, widest)
+    )
     return picture
 
 
@@ -77,7 +86,14 @@ def _page(drawing: Element) -> str:
             words.append(_word(text, unit))
     lines = _escaped(ElementTree.tostring(drawing, encoding="unicode"))
     size = f"width: {unit * width}pt, height: {unit * height}pt"
-    return "\n".join([f"#set page({size})", f'#place(top + left, image(bytes("{lines}"), format: "svg", {size}))', *words, ""])
+    return "\n".join(
+        [
+            f"#set page({size})",
+            f'#place(top + left, image(bytes("{lines}"), format: "svg", {size}))',
+            *words,
+            "",
+        ]
+    )
 
 
 def _word(text: Element, unit: float) -> str:
@@ -89,7 +105,10 @@ def _word(text: Element, unit: float) -> str:
         thickness = f"{unit * float(attributes['stroke-width'])}pt"
         edge = f'(paint: rgb("{attributes["stroke"]}"), thickness: {thickness}, join: "round")'
     direction = attributes.get("direction", "auto")
-    return f'#word({x}, {y}, {direction}, {size}, rgb("{color}"), {edge}, "{_escaped(text.text or "")}")'
+    return (
+        f'#word({x}, {y}, {direction}, {size}, rgb("{color}"), {edge},'
+        f' "{_escaped(text.text or "")}")'
+    )
 
 
 def _escaped(text: str) -> str:
@@ -103,6 +122,7 @@ def _typst(kind: str) -> Any:
     except ImportError as error:
         how = "pip install typst, or pip install '.[draw]' in a checkout"
         raise OptimalStepError(
-            f"a drawing as .{kind} needs typst, which is not installed; {how}; or write .svg or .html, which need nothing"
+            f"a drawing as .{kind} needs typst, which is not installed; {how}; "
+            "or write .svg or .html, which need nothing"
         ) from error
     return typst

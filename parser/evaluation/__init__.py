@@ -1,4 +1,6 @@
-"""Evaluation of parsers: attachment scores, and the comparison of two files, as by the official script of CoNLL 2018."""
+"""Evaluation of parsers: attachment scores, and the comparison of two files,
+as by the official script of CoNLL 2018.
+"""
 
 from parser.evaluation.comparison import Comparison, compare
 from parser.evaluation.evaluated_text import universal

@@ -1,8 +1,9 @@
-"""Errors word by word: accuracy by relation, length, distance, depth and projectivity, and confusion of relations. Intervals
-and tests over sentences.
+"""Errors word by word: accuracy by relation, length, distance, depth and projectivity, and
+confusion of relations. Intervals and tests over sentences.
 
-Words count as in scores.py. A group's recall is over its gold words, its precision over its system words; the system's own tree
-assigns system words to groups. So the groups of ``by`` sum up to the LAS of evaluate_files.
+Words count as in scores.py. A group's recall is over its gold words, its precision over its system
+words; the system's own tree assigns system words to groups. So the groups of ``by`` sum up to the
+LAS of evaluate_files.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Comparison:
         attached: bool[gold words], whether the aligned word has the right head.
         labelled: bool[gold words], whether it has the right head and relation, subtypes included.
         sentences: int64[gold words], the number of the word's sentence, from 0.
-        system_sentences: int64[system words], the number of the gold sentence in which the word begins.
+        system_sentences: int64[system words],
+            the number of the gold sentence in which the word begins.
     """
 
     gold: EvaluatedText
@@ -46,10 +48,14 @@ class Comparison:
     system_sentences: np.ndarray
 
     def las_counts(self) -> np.ndarray:
-        """Return int64[sentences, 3]: for each gold sentence the number of right words, gold words and system words."""
+        """Return int64[sentences, 3]: for each gold sentence the number of right words,
+        gold words and system words.
+        """
         n = len(self.gold.sentences)
         right = np.bincount(self.sentences[self.labelled], minlength=n)
-        return np.stack([right, self.sentence_sizes(), np.bincount(self.system_sentences, minlength=n)], axis=1)
+        return np.stack(
+            [right, self.sentence_sizes(), np.bincount(self.system_sentences, minlength=n)], axis=1
+        )
 
     def uas_counts(self) -> np.ndarray:
         """Return the same as las_counts(), but words with the right head count as right."""
@@ -58,7 +64,8 @@ class Comparison:
         return counts
 
     def by(self, what: str) -> dict[str, Score]:
-        """Return LAS by group of words, in the groups' natural order, or the most frequent relation first.
+        """Return LAS by group of words, in the groups' natural order,
+        or the most frequent relation first.
 
         Args:
             what: one of GROUPINGS.
@@ -68,11 +75,17 @@ class Comparison:
         """
         if what not in GROUPINGS:
             near = did_you_mean(what, GROUPINGS)
-            raise OptimalStepError(f"words cannot be grouped by {what!r}{near}, only by {', '.join(GROUPINGS)}")
+            raise OptimalStepError(
+                f"words cannot be grouped by {what!r}{near}, only by {', '.join(GROUPINGS)}"
+            )
         gold, system = GROUPINGS[what](self.gold), GROUPINGS[what](self.system)
         gold_counts, system_counts = Counter(gold), Counter(system)
-        right = Counter(group for group, is_right in zip(gold, self.labelled.tolist(), strict=True) if is_right)
-        is_aligned = Counter(group for group, word in zip(gold, self.aligned.tolist(), strict=True) if word >= 0)
+        right = Counter(
+            group for group, is_right in zip(gold, self.labelled.tolist(), strict=True) if is_right
+        )
+        is_aligned = Counter(
+            group for group, word in zip(gold, self.aligned.tolist(), strict=True) if word >= 0
+        )
         groups = sorted(gold_counts.keys() | system_counts.keys())
         if what == "relation":
             groups.sort(key=lambda group: -gold_counts[group])
@@ -84,7 +97,9 @@ class Comparison:
         }
 
     def confusion(self) -> Counter[tuple[str, str]]:
-        """Count the pairs of a gold relation and the system's relation, whether or not the head is right."""
+        """Count the pairs of a gold relation and the system's relation,
+        whether or not the head is right.
+        """
         pairs: Counter[tuple[str, str]] = Counter()
         for g, s in enumerate(self.aligned.tolist()):
             pairs[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
@@ -95,7 +110,9 @@ class Comparison:
         return np.bincount(self.sentences, minlength=len(self.gold.sentences))
 
     def worst(self, most: int) -> list[int]:
-        """Return the numbers, from 0, of the gold sentences with the most wrong words, at least one each, the worst first."""
+        """Return the numbers, from 0, of the gold sentences with the most wrong words, at least one
+        each, the worst first.
+        """
         counts = self.las_counts()
         wrong = counts[:, 1] - counts[:, 0]
         order = np.argsort(-wrong, kind="stable")[:most]
@@ -107,7 +124,10 @@ def compare(gold: str | Path, system: str | Path) -> Comparison:
     gold_text, system_text = read_text(gold, partial=True), read_text(system)
     if UNKNOWN in gold_text.parents or EMPTY in gold_text.relations:
         fix = "give a gold file of complete trees, or omit --by and --confusion"
-        raise ConlluError(f"{gold}: some HEAD or DEPREL is _, but a comparison word by word needs complete trees; {fix}")
+        raise ConlluError(
+            f"{gold}: some HEAD or DEPREL is _, "
+            f"but a comparison word by word needs complete trees; {fix}"
+        )
     if gold_text.characters != system_text.characters:
         raise ConlluError(text_difference(gold_text, system_text))
     pairs = align(gold_text.spans, system_text.spans)
@@ -124,7 +144,15 @@ def compare(gold: str | Path, system: str | Path) -> Comparison:
     def sentences(text: EvaluatedText) -> np.ndarray:
         return np.searchsorted(starts, text.spans.starts, side="right") - 1
 
-    return Comparison(gold_text, system_text, aligned, attached, labelled, sentences(gold_text), sentences(system_text))
+    return Comparison(
+        gold_text,
+        system_text,
+        aligned,
+        attached,
+        labelled,
+        sentences(gold_text),
+        sentences(system_text),
+    )
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
@@ -133,7 +161,9 @@ def f1(counts: np.ndarray) -> np.ndarray:
 
 
 def interval(counts: np.ndarray) -> tuple[float, float]:
-    """Return the middle 95% of the F1 of samples of sentences, drawn with replacement (percentile bootstrap, Efron 1979)."""
+    """Return the middle 95% of the F1 of samples of sentences, drawn with replacement (percentile
+    bootstrap, Efron 1979).
+    """
     n = len(counts)
     draws = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=SAMPLES)
     low, high = np.percentile(f1(draws @ counts), (2.5, 97.5))
@@ -143,8 +173,8 @@ def interval(counts: np.ndarray) -> tuple[float, float]:
 def randomization_test(one: np.ndarray, other: np.ndarray) -> float:
     """Return the two-sided p of paired approximate randomization (Noreen 1989; Yeh 2000).
 
-    In a swap, the systems exchange their outputs for random sentences. p is the share of swaps after which their F1 differ at
-    least as much as before; the swap of nothing is one of them.
+    In a swap, the systems exchange their outputs for random sentences. p is the share of swaps
+    after which their F1 differ at least as much as before; the swap of nothing is one of them.
 
     Args:
         one, other: las_counts() or uas_counts() of two systems against the same gold file.
@@ -169,7 +199,10 @@ def _lengths(text: EvaluatedText) -> list[Any]:
 
 def _distances(text: EvaluatedText) -> list[Any]:
     """Return how far each word's head is."""
-    return [(0, "root") if head == ROOT else _binned(abs(head - word)) for word, head in enumerate(text.parents)]
+    return [
+        (0, "root") if head == ROOT else _binned(abs(head - word))
+        for word, head in enumerate(text.parents)
+    ]
 
 
 def _depths(text: EvaluatedText) -> list[Any]:
@@ -189,8 +222,12 @@ def _depths(text: EvaluatedText) -> list[Any]:
 
 def _projectivities(text: EvaluatedText) -> list[Any]:
     """Return whether each word's arc is projective, in O(words times their distance)."""
-    others = set(nonprojective_edges([1 + head for head in text.parents]))  # words from 1 on, ROOT as 0
-    return ["not projective" if word in others else "projective" for word in range(1, 1 + len(text.parents))]
+    # words from 1 on, ROOT as 0
+    others = set(nonprojective_edges([1 + head for head in text.parents]))
+    return [
+        "not projective" if word in others else "projective"
+        for word in range(1, 1 + len(text.parents))
+    ]
 
 
 def _binned(number: int) -> tuple[int, str]:

@@ -1,12 +1,12 @@
 """A frozen BiLSTM on a CPU, which computes the vectors of tokens for parsing, without torch.
 
-A token's input to the first layer depends only on its type (precomputed_tokens.py), except parts that are read from whole
-sentences. So the product of its parts' vectors (parts.py) with the layer's weights is computed once for each type, for all
-later sentences. The layers are FrozenLSTMs, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference
-implementation.
+A token's input to the first layer depends only on its type (precomputed_tokens.py), except parts
+that are read from whole sentences. So the product of its parts' vectors (parts.py) with the layer's
+weights is computed once for each type, for all later sentences. The layers are FrozenLSTMs, in one
+of the arithmetics of arithmetic.py. BiLSTM.encode is the reference implementation.
 
-The vectors of a sentence do not depend on other sentences, nor the rows of a type on other types. So it does not
-matter which thread meets a type first.
+The vectors of a sentence do not depend on other sentences, nor the rows of a type on other types.
+So it does not matter which thread meets a type first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class _TaskOfLayer(NamedTuple):
     """A task that reads the outputs of a layer.
 
     Attributes:
-        product: multiplies its expected vectors by weights of the layer above; None if that layer does not read them.
+        product: multiplies its expected vectors by weights of the layer above;
+            None if that layer does not read them.
     """
 
     task: FrozenTask
@@ -68,7 +69,11 @@ class FrozenEncoder:
         encoder = spec.encoder
         assert encoder is not None, "the spec must have an encoder"
         layers = self._layers = [
-            FrozenLSTM(under(f"forwards.{number}.", tensors), under(f"backwards.{number}.", tensors), arithmetic)
+            FrozenLSTM(
+                under(f"forwards.{number}.", tensors),
+                under(f"backwards.{number}.", tensors),
+                arithmetic,
+            )
             for number in range(encoder.layers)
         ]
         first, *others = layers
@@ -85,11 +90,14 @@ class FrozenEncoder:
                 self._of_words.append((rows, reading))
                 self._n_rows, width = rows.stop, end
         self._first = SinglePrecision().matrix(first.inputs[:, :width], first.bias)
-        self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
+        self._others = [
+            arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others
+        ]
         # By layer, from 1, the tasks that read its outputs; by name, those that score forms.
         self._tasks: dict[int, list[_TaskOfLayer]] = {}
         self._of_forms: dict[str, FormScoring] = {}
-        ends: dict[int, int] = {}  # by layer, where the next task begins in the input of the layer above
+        # by layer, where the next task begins in the input of the layer above
+        ends: dict[int, int] = {}
         for task in vocabularies.tasks:
             frozen_form = frozen_task(task, spec, under(f"{task.name}.", tensors), arithmetic)
             if frozen_form.of_forms is not None:
@@ -97,57 +105,85 @@ class FrozenEncoder:
             if (number := task.layer(spec)) is not None:
                 start = ends.get(number, 2 * first.hidden)
                 ends[number] = start + task.width(spec)
-                inputs = layers[number].inputs[:, start : ends[number]] if frozen_form.expected else None
+                inputs = (
+                    layers[number].inputs[:, start : ends[number]] if frozen_form.expected else None
+                )
                 product = None if inputs is None else SinglePrecision().matrix(inputs)
                 self._tasks.setdefault(number, []).append(_TaskOfLayer(frozen_form, product))
-        self._of_types = TypeRows(self._fill, self._n_rows, np.zeros((0, 8 * first.hidden), np.float32))
+        self._of_types = TypeRows(
+            self._fill, self._n_rows, np.zeros((0, 8 * first.hidden), np.float32)
+        )
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """Return the stored vectors of all tokens; if the sentences have vectors already, return these."""
+        """Return the stored vectors of all tokens; if the sentences have vectors already,
+        return these.
+        """
         return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
     def encode_with_tags(
         self, sentences: Sentences, settle: SettleTags | None = None
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, FormScores]]:
-        """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and by task, functions that score forms.
+        """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and by task,
+        functions that score forms.
 
         The layers that read tags, and the rules for lemmas, take fixed tags for certain.
         """
         vectors, scores, shares = self._read(sentences)
         if settle is not None and (settled := settle(scores)) is not scores:
             scores, shares = {**settled}, {}
-        of_forms: dict[str, FormScores] = {name: partial(score, scores, shares) for name, score in self._of_forms.items()}
-        return vectors, {column: values.argmax(axis=1).astype(np.int32) for column, values in scores.items()}, of_forms
+        of_forms: dict[str, FormScores] = {
+            name: partial(score, scores, shares) for name, score in self._of_forms.items()
+        }
+        return (
+            vectors,
+            {column: values.argmax(axis=1).astype(np.int32) for column, values in scores.items()},
+            of_forms,
+        )
 
-    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags; and the probabilities of
-        tags, if layers read them."""
+    def _read(
+        self, sentences: Sentences
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the stored vectors of all tokens, [tokens, 2 * hidden]; the scores of their tags;
+        and the probabilities of tags, if layers read them.
+        """
         types, inputs = self._of_types(sentences.values[: self._n_rows])
         tokens = np.arange(len(types), dtype=np.int32)
         for rows, reading, matrix in self._of_sentences:
-            some = [sentences.span(*ends) for ends in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ)]
+            some = [
+                sentences.span(*ends)
+                for ends in sentences.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ)
+            ]
             brought = [matrix(reading(part.values[rows], part.offsets)) for part in some]
             types, inputs = tokens, inputs[types] + np.concatenate([inputs[:0], *brought])
         outputs = self._layers[0](inputs, types, sentences.offsets)
         scores: dict[str, np.ndarray] = {}
         shares: dict[str, np.ndarray] = {}
-        for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
+        for number, (layer, matrix) in enumerate(
+            zip(self._layers[1:], self._others, strict=True), 1
+        ):
             inputs = matrix(outputs)
             for task, product in self._tasks.get(number, ()):
                 of_task = self._score(task, outputs, sentences)
                 scores |= of_task
                 if product is not None:
-                    with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+                    # weights of a forged model may be of any size
+                    with np.errstate(over="ignore", invalid="ignore"):
                         shares |= {column: softmax(of_task[column]) for column in task.expected}
-                        expected = [vectors(shares[column]) for column, vectors in task.expected.items()]
+                        expected = [
+                            vectors(shares[column]) for column, vectors in task.expected.items()
+                        ]
                         inputs += product(np.concatenate(expected, axis=1))
             outputs = layer(inputs, tokens, sentences.offsets)
         for task, _ in self._tasks.get(len(self._layers), ()):
             scores |= self._score(task, outputs, sentences)
         return outputs, scores, shares
 
-    def _score(self, task: FrozenTask, outputs: np.ndarray, sentences: Sentences) -> dict[str, np.ndarray]:
-        """Return the scores of a task: by column, float32[tokens, values]; fixed values are certain."""
+    def _score(
+        self, task: FrozenTask, outputs: np.ndarray, sentences: Sentences
+    ) -> dict[str, np.ndarray]:
+        """Return the scores of a task: by column, float32[tokens, values];
+        fixed values are certain.
+        """
         scores = {column: score(outputs) for column, score in task.scores.items()}
         for column, numbers in (sentences.fixed_tags or {}).items():
             if column in scores:

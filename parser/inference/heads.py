@@ -22,7 +22,8 @@ class _Tokens(NamedTuple):
     """The inputs of the scores of arcs, for each token.
 
     Attributes:
-        arc_dependent, arc_head: float32[tokens, size], whose products, plus ``arc_bias`` of the head, are the scores of heads.
+        arc_dependent, arc_head: float32[tokens, size], whose products, plus ``arc_bias`` of the
+            head, are the scores of heads.
         arc_bias: float32[tokens].
         log_sums: float32[tokens], the logarithms of the summed exponentials of all heads' scores.
         relation_dependent, relation_head: float32[tokens, relation size].
@@ -46,7 +47,9 @@ class FrozenHeadScorer:
     def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
         layers = "arc_dependent", "arc_head", "relation_dependent", "relation_head"
         matrix = SinglePrecision().matrix
-        weights, biases = ([tensors[f"{layer}.{name}"] for layer in layers] for name in ("weight", "bias"))
+        weights, biases = (
+            [tensors[f"{layer}.{name}"] for layer in layers] for name in ("weight", "bias")
+        )
         self._layers = matrix(np.concatenate(weights), np.concatenate(biases))
         self._ends = np.cumsum([*map(len, biases)])[:-1]
         self._arc_product, self._arc_bias = matrix(tensors["arc_product"].T), tensors["arc_bias"]
@@ -57,33 +60,53 @@ class FrozenHeadScorer:
 
     @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
     def log_probabilities(
-        self, vectors: np.ndarray, offsets: np.ndarray, words: np.ndarray, heads: np.ndarray, relations: np.ndarray
+        self,
+        vectors: np.ndarray,
+        offsets: np.ndarray,
+        words: np.ndarray,
+        heads: np.ndarray,
+        relations: np.ndarray,
     ) -> np.ndarray:
-        """Return float32[arcs], the log probabilities (nats) of arcs and their relations; arcs may be repeated.
+        """Return float32[arcs], the log probabilities (nats) of arcs and their relations;
+        arcs may be repeated.
 
         Args:
             vectors, offsets: see arc_scores().
             words, heads, relations: int[arcs].
         """
         tokens, n = self._read(vectors, offsets), len(vectors)
-        arcs, places = np.unique(words.astype(np.int64) * n + heads, return_inverse=True)  # most arcs are in several trees
+        # most arcs are in several trees
+        arcs, places = np.unique(words.astype(np.int64) * n + heads, return_inverse=True)
         word, head = arcs // n, arcs % n
         scores = np.empty((len(arcs), len(self._relation_bias)), np.float32)
         size = batch_sizes.TOKENS_PER_SCORING
         for first in range(0, n, size):
             block = slice(*np.searchsorted(word, (first, first + size)))
             products = self._relation_product(tokens.relation_dependent[first : first + size])
-            _score_arcs(word[block], head[block], tokens, products, first, self._relation_bias, scores[block])
+            _score_arcs(
+                word[block],
+                head[block],
+                tokens,
+                products,
+                first,
+                self._relation_bias,
+                scores[block],
+            )
         return np.asarray(scores[places, relations])
 
     @np.errstate(over="ignore", invalid="ignore")
-    def arc_scores(self, vectors: np.ndarray, offsets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Return a function from arcs, int[arcs] words and int[arcs] heads, to float32[arcs, relations], in nats.
+    def arc_scores(
+        self, vectors: np.ndarray, offsets: np.ndarray
+    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Return a function from arcs, int[arcs] words and int[arcs] heads, to
+        float32[arcs, relations], in nats.
 
-        A score is the log probability of the head among all tokens of the sentence, and of the relation given the head.
+        A score is the log probability of the head among all tokens of the sentence,
+        and of the relation given the head.
 
         Args:
-            vectors: float32[tokens, width]; the artificial root is the first token of each sentence.
+            vectors: float32[tokens, width]; the artificial root is the first token of each
+                sentence.
             offsets: int64[sentences + 1], where the sentences begin; at least one sentence.
         """
         tokens = self._read(vectors, offsets)
@@ -99,7 +122,9 @@ class FrozenHeadScorer:
     def _read(self, vectors: np.ndarray, offsets: np.ndarray) -> _Tokens:
         outputs = self._layers(vectors)
         parts = np.split(np.maximum(outputs, SLOPE * outputs), self._ends, axis=1)
-        arc_dependent, arc_head, relation_dependent, relation_head = map(np.ascontiguousarray, parts)
+        arc_dependent, arc_head, relation_dependent, relation_head = map(
+            np.ascontiguousarray, parts
+        )
         arc_dependent = self._arc_product(arc_dependent)
         bias = (arc_head * self._arc_bias).sum(axis=1)
         log_sums = np.empty(len(vectors), np.float32)
@@ -109,7 +134,9 @@ class FrozenHeadScorer:
 
 @kernel(fastmath={"contract", "reassoc"})
 def _log_sums(offsets, dependents, heads, bias, log_sums):
-    """Fill in ``log_sums``, float32[tokens]: the logarithms of the summed exponentials of the scores of all heads."""
+    """Fill in ``log_sums``, float32[tokens]: the logarithms of the summed exponentials of the
+    scores of all heads.
+    """
     for s in range(len(offsets) - 1):
         for word in range(offsets[s], offsets[s + 1]):
             highest, total = np.float32(-np.inf), np.float32(0)
@@ -126,7 +153,9 @@ def _log_sums(offsets, dependents, heads, bias, log_sums):
 
 @kernel(fastmath={"contract", "reassoc"})
 def _score_arcs(words, heads, tokens, products, first, relation_bias, scores):
-    """Fill in ``scores`` (float32[arcs, relations]) from a _Tokens and the ``products`` of the words from ``first`` on."""
+    """Fill in ``scores`` (float32[arcs, relations]) from a _Tokens and the ``products`` of the
+    words from ``first`` on.
+    """
     arc_dependent, arc_head, arc_bias, log_sums, _, relation_head = tokens
     size = relation_head.shape[1]
     for a in range(len(words)):

@@ -1,7 +1,8 @@
-"""The names and shapes of a classifier's tensors in a model folder, and its weights for parsing, made from them.
+"""The names and shapes of a classifier's tensors in a model folder,
+and its weights for parsing, made from them.
 
-This makes no torch module, since importing torch takes seconds. networks/classifier.py makes the classifier with these tensors;
-the tests compare.
+This makes no torch module, since importing torch takes seconds. networks/classifier.py makes the
+classifier with these tensors; the tests compare.
 """
 
 from __future__ import annotations
@@ -49,10 +50,15 @@ class Layout:
         self._spec, self._vocabularies, encoder = spec, vocabularies, spec.encoder
         by_attribute = {**vocabularies.by_attribute, RELATION: relations}
         # Attributes with vectors that are the same in every sentence.
-        self._embeddings = {name: by_attribute[name] for name in spec.embeddings if encoder is None or name == RELATION}
+        self._embeddings = {
+            name: by_attribute[name]
+            for name in spec.embeddings
+            if encoder is None or name == RELATION
+        }
         sizes = {name: spec.embeddings[name].size for name in self._embeddings}
         representation: Shapes = {
-            f"embeddings.vectors.{name}": (values.n_vectors, sizes[name]) for name, values in self._embeddings.items()
+            f"embeddings.vectors.{name}": (values.n_vectors, sizes[name])
+            for name, values in self._embeddings.items()
         }
         if encoder is not None:
             if unknown := {*spec.embeddings} - {*vocabularies.tables, RELATION}:
@@ -60,12 +66,17 @@ class Layout:
             sizes[TOKEN] = encoder.size
             shapes = encoder_shapes(spec, vocabularies)
             representation |= {"reserved": (N_RESERVED, encoder.size), **shapes}
-        self._slots = SlotLayout.of(slots, sizes, {name: len(values) for name, values in by_attribute.items()})
+        self._slots = SlotLayout.of(
+            slots, sizes, {name: len(values) for name, values in by_attribute.items()}
+        )
         self.shapes = spec.shapes(self._slots.one_hot_rows, self._slots.width, n_outputs)
         self.shapes |= prefixed(TOKENS, representation)
 
     def weights(
-        self, tensors: Mapping[str, np.ndarray], int8: bool = False, readers: Mapping[str, Any] | None = None
+        self,
+        tensors: Mapping[str, np.ndarray],
+        int8: bool = False,
+        readers: Mapping[str, Any] | None = None,
     ) -> ClassifierWeights:
         """Return the weights for parsing, from tensors of these ``shapes``.
 
@@ -82,7 +93,9 @@ class Layout:
         }
         encoder = None
         if self._spec.encoder is not None:
-            encoder = FrozenEncoder(self._spec, self._vocabularies, under(TOKENS, tensors), readers, int8)
+            encoder = FrozenEncoder(
+                self._spec, self._vocabularies, under(TOKENS, tensors), readers, int8
+            )
             vectors[TOKEN] = tensors[f"{TOKENS}reserved"]
         weights = ClassifierWeights(
             self._spec.activation,
@@ -99,15 +112,21 @@ class Layout:
 
 
 def encoder_shapes(spec: ClassifierSpec, vocabularies: Vocabularies) -> Shapes:
-    """Return the shapes of an encoder's parameters, without those that every contextual representation has.
+    """Return the shapes of an encoder's parameters,
+    without those that every contextual representation has.
 
     Args:
         spec: the spec of a classifier with an encoder.
     """
     encoder = spec.encoder
     assert encoder is not None, "it has an encoder"
-    all_shapes = {name: shape for part in vocabularies.parts for name, shape in part.shapes(spec).items()}
-    widths = [sum(part.size(spec) for part in vocabularies.parts), *[encoder.size] * (encoder.layers - 1)]
+    all_shapes = {
+        name: shape for part in vocabularies.parts for name, shape in part.shapes(spec).items()
+    }
+    widths = [
+        sum(part.size(spec) for part in vocabularies.parts),
+        *[encoder.size] * (encoder.layers - 1),
+    ]
     of_tasks = {task: prefixed(f"{task.name}.", task.shapes(spec)) for task in vocabularies.tasks}
     for task, shapes in of_tasks.items():
         if (layer_below := task.layer(spec)) is not None and (width := task.width(spec)):

@@ -10,7 +10,8 @@ from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import array_kernel, kernel
 from parser.kernels.products import multiply, width_of
 
-# tanh as a quotient of polynomials, which compilers turn into vector instructions; from Eigen, generic_fast_tanh_float.
+# tanh as a quotient of polynomials, which compilers turn into vector instructions;
+# from Eigen, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
 _A1 = np.float32(4.89352455891786e-03)
 _A3 = np.float32(6.37261928875436e-04)
@@ -37,12 +38,16 @@ class FrozenLSTM:
     """
 
     def __init__(
-        self, forwards: Mapping[str, np.ndarray], backwards: Mapping[str, np.ndarray], arithmetic: SinglePrecision
+        self,
+        forwards: Mapping[str, np.ndarray],
+        backwards: Mapping[str, np.ndarray],
+        arithmetic: SinglePrecision,
     ) -> None:
         sides = forwards, backwards
         self.hidden = forwards["weight_hh_l0"].shape[1]
         self.inputs = np.concatenate([side["weight_ih_l0"] for side in sides])
-        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+        # weights of a forged model may be of any size
+        with np.errstate(over="ignore", invalid="ignore"):
             self.bias = np.concatenate([side["bias_ih_l0"] + side["bias_hh_l0"] for side in sides])
         self._arithmetic = arithmetic
         self._recurrent = [arithmetic.panels(side["weight_hh_l0"]) for side in sides]
@@ -64,7 +69,18 @@ class FrozenLSTM:
         # A state is as wide as the panels, which may have a few more columns than there are units.
         states = np.zeros((2, len(lengths), width_of(forwards)), self._arithmetic.stored)
         outputs = np.empty((len(rows), 2 * self.hidden), self._arithmetic.stored)
-        _read(reached, starts, lengths, inputs, rows, forwards, backwards, *self._arithmetic.storing, states, outputs)
+        _read(
+            reached,
+            starts,
+            lengths,
+            inputs,
+            rows,
+            forwards,
+            backwards,
+            *self._arithmetic.storing,
+            states,
+            outputs,
+        )
         return outputs
 
 
@@ -78,7 +94,9 @@ def tanh(x):
 
 
 @array_kernel()
-def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, zero, states, outputs):
+def _read(
+    reached, starts, lengths, inputs, rows, forwards, backwards, scale, zero, states, outputs
+):
     """Take all steps of both directions.
 
     Args:
@@ -103,16 +121,34 @@ def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, ze
                 multiply(states[side], n, backwards, products)
             else:
                 multiply(states[side], n, forwards, products)
-            _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells[side], gates, states[side], outputs)
+            _step(
+                t,
+                n,
+                side,
+                starts,
+                lengths,
+                inputs,
+                rows,
+                products,
+                scale,
+                zero,
+                cells[side],
+                gates,
+                states[side],
+                outputs,
+            )
 
 
 @kernel(fastmath={"contract"}, error_model="numpy")
-def _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells, gates, states, outputs):
+def _step(
+    t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells, gates, states, outputs
+):
     """Take step t of the first n sentences in one direction.
 
     Args:
         side: 1: from the end; 0: from the beginning.
-        products: float32[>= n, >= 4 * hidden], the states before the step times the recurrent weights.
+        products: float32[>= n, >= 4 * hidden],
+            the states before the step times the recurrent weights.
         cells: float32[sentences, hidden]; this and the following arrays are overwritten.
         gates: float32[4 * hidden], workspace.
         states: stored[sentences, >= hidden].
@@ -124,7 +160,8 @@ def _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cell
         product, cell, state = products[s], cells[s], states[s]
         brought = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
         output = outputs[token, hidden * side : hidden * (side + 1)]
-        # Each loop is over few arrays, so that compilers vectorize it. The order is torch's: in, forget, new, out.
+        # Each loop is over few arrays, so that compilers vectorize it. The order is torch's:
+        # in, forget, new, out.
         for j in range(2 * hidden):
             gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + brought[j]))
         for j in range(2 * hidden, 3 * hidden):

@@ -1,7 +1,8 @@
 """Reading the parts of a word in parsing, without torch; networks/parts.py has the torch modules.
 
-``frozen`` has a function for each kind of part, added with ``frozen.register``. It takes the weights, and returns a function
-from the part's rows to vectors. A part that is read from whole sentences calls its ``reader``.
+``frozen`` has a function for each kind of part, added with ``frozen.register``. It takes the
+weights, and returns a function from the part's rows to vectors. A part that is read from whole
+sentences calls its ``reader``.
 """
 
 from __future__ import annotations
@@ -26,16 +27,22 @@ from parser.inference.weights import SentenceReader, under
 from parser.network_spec import ClassifierSpec, PretrainedSpec
 
 WordReading = Callable[[np.ndarray], list[np.ndarray]]
-"""Maps int32[rows, n] to arrays float32[n, size], to be concatenated; thread-safe; each vector depends only on its column."""
+"""Maps int32[rows, n] to arrays float32[n, size], to be concatenated; thread-safe; each vector
+depends only on its column.
+"""
 
 SentenceReading = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Maps int32[rows, tokens] and int64[sentences + 1], where sentences begin, to float32[tokens, size]; thread-safe."""
+"""Maps int32[rows, tokens] and int64[sentences + 1], where sentences begin, to
+float32[tokens, size]; thread-safe.
+"""
 
 Tensors = Mapping[str, np.ndarray]
 
 
 @singledispatch
-def frozen(part: WordPart, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> Callable[..., Any]:
+def frozen(
+    part: WordPart, spec: ClassifierSpec, tensors: Tensors, reader: Any
+) -> Callable[..., Any]:
     """Return a function that makes the vectors of a part.
 
     Args:
@@ -45,7 +52,9 @@ def frozen(part: WordPart, spec: ClassifierSpec, tensors: Tensors, reader: Any) 
     Returns:
         A WordReading, or a SentenceReading if the part is ``in_sentences``.
     """
-    raise TypeError(f"no function reads {part.name}; register one with parser.inference.parts.frozen.register")
+    raise TypeError(
+        f"no function reads {part.name}; register one with parser.inference.parts.frozen.register"
+    )
 
 
 @singledispatch
@@ -61,28 +70,38 @@ def sentence_reader(part: WordPart, spec: ClassifierSpec, int8: bool) -> Sentenc
 @sentence_reader.register(PretrainedTokenizer)
 def _(part: PretrainedTokenizer, spec: ClassifierSpec, int8: bool) -> SentenceReader | None:
     assert spec.pretrained is not None, "the spec has this part"
-    if (config := encoder_config(part, spec.pretrained)) is None or (tensors := part.weights()) is None:
+    if (config := encoder_config(part, spec.pretrained)) is None or (
+        tensors := part.weights()
+    ) is None:
         return None
     return frozen_transformer(part, config, tensors, spec.pretrained, int8)
 
 
 @frozen.register(Attributes)
 def _(part: Attributes, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
-    matrices = [value_vectors(tensors[f"inputs.vectors.{name}"], values) for name, values in part.by_attribute.items()]
+    matrices = [
+        value_vectors(tensors[f"inputs.vectors.{name}"], values)
+        for name, values in part.by_attribute.items()
+    ]
     return lambda values: [matrix[row] for matrix, row in zip(matrices, values, strict=True)]
 
 
 @frozen.register(Subwords)
 def _(part: Subwords, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
     (vectors,) = (tensors[name] for name in part.shapes(spec))
-    return lambda pieces: [vectors[pieces].sum(axis=0) / (pieces != ABSENT).sum(axis=0)[:, None].astype(np.float32)]
+    return lambda pieces: [
+        vectors[pieces].sum(axis=0) / (pieces != ABSENT).sum(axis=0)[:, None].astype(np.float32)
+    ]
 
 
 @frozen.register(Characters)
 def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> WordReading:
     part_tensors = under(f"{part.name}.", tensors)
-    layer = FrozenLSTM(under("forwards.", part_tensors), under("backwards.", part_tensors), SinglePrecision())
-    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(part_tensors["vectors"])  # one row for each character
+    layer = FrozenLSTM(
+        under("forwards.", part_tensors), under("backwards.", part_tensors), SinglePrecision()
+    )
+    # one row for each character
+    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(part_tensors["vectors"])
 
     def read(values: np.ndarray) -> list[np.ndarray]:
         characters, hidden = values.T, layer.hidden
@@ -94,11 +113,16 @@ def _(part: Characters, spec: ClassifierSpec, tensors: Tensors, reader: Any) -> 
 
 
 @frozen.register(PretrainedTokenizer)
-def _(part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader) -> SentenceReading:
+def _(
+    part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader
+) -> SentenceReading:
     part_tensors = under(f"{part.name}.", tensors)
-    with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+    # weights of a forged model may be of any size
+    with np.errstate(over="ignore", invalid="ignore"):
         mix = softmax(part_tensors["mix"][None])[0][:, None] * part_tensors["scale"]
-    projection = SinglePrecision().matrix(part_tensors["projection.weight"], part_tensors["projection.bias"])
+    projection = SinglePrecision().matrix(
+        part_tensors["projection.weight"], part_tensors["projection.bias"]
+    )
 
     def read(pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         by_layer = reader.vectors(pieces, offsets)
@@ -121,7 +145,11 @@ def encoder_config(part: PretrainedTokenizer, spec: PretrainedSpec) -> EncoderCo
 
 
 def frozen_transformer(
-    part: PretrainedTokenizer, config: EncoderConfig, tensors: Tensors, spec: PretrainedSpec, int8: bool
+    part: PretrainedTokenizer,
+    config: EncoderConfig,
+    tensors: Tensors,
+    spec: PretrainedSpec,
+    int8: bool,
 ) -> FrozenTransformer:
     """Return a pretrained encoder without torch.
 
@@ -139,7 +167,9 @@ def frozen_transformer(
         transformer = FrozenTransformer(config, tensors, spec.layers, part.before, part.after, int8)
         part.check_encoder(transformer.n_pieces, config.positions)
         if transformer.width != spec.width:
-            raise OptimalStepError(f"its vectors have {transformer.width} numbers, and the model reads {spec.width}")
+            raise OptimalStepError(
+                f"its vectors have {transformer.width} numbers, and the model reads {spec.width}"
+            )
     return transformer
 
 
@@ -150,8 +180,14 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
-    """Return float32[values, size] of an attribute; a set has the sum of its elements' vectors (networks/representation.py)."""
-    return sums_of_elements(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
+    """Return float32[values, size] of an attribute; a set has the sum of its elements' vectors
+    (networks/representation.py).
+    """
+    return (
+        sums_of_elements(values.elements, len(values), table)
+        if isinstance(values, SetVocabulary)
+        else table
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")

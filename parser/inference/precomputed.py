@@ -1,12 +1,16 @@
-"""Precomputed hidden activations: a slot's share in the hidden units for each value that it reads (Chen and Manning 2014).
+"""Precomputed hidden activations: a slot's share in the hidden units for each value that it reads
+(Chen and Manning 2014).
 
-The hidden layer of a configuration is then a sum of rows, one for each slot, for any length of the vectors. The rows of a
-one-hot slot are its weights; for a slot that reads vectors, they are the vectors times its part of the weights. The rows of all
-values of a large vocabulary would not fit into memory. So they are computed only for the values in the given sentences, once
-per call, by one matrix product. The row of a value is the same, to the last bit, for any other values computed with it.
+The hidden layer of a configuration is then a sum of rows, one for each slot, for any length of the
+vectors. The rows of a one-hot slot are its weights; for a slot that reads vectors, they are the
+vectors times its part of the weights. The rows of all values of a large vocabulary would not fit
+into memory. So they are computed only for the values in the given sentences, once per call, by one
+matrix product. The row of a value is the same, to the last bit, for any other values computed with
+it.
 
-Classifier.forward is the reference implementation. Compiled parsers add up the slots of a word only once for each type
-(precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/classifier.py).
+Classifier.forward is the reference implementation. Compiled parsers add up the slots of a word only
+once for each type (precomputed_tokens.py). Exploration multiplies many configurations at a time
+(networks/classifier.py).
 """
 
 from __future__ import annotations
@@ -46,7 +50,9 @@ class SlotActivations:
 
 
 class SlotPrecomputation:
-    """Computes the hidden activations of the slots of a classifier; those that every sentence needs, only once."""
+    """Computes the hidden activations of the slots of a classifier;
+    those that every sentence needs, only once.
+    """
 
     def __init__(self, weights: ClassifierWeights, table: FeatureTable) -> None:
         self._weights = weights
@@ -54,7 +60,8 @@ class SlotPrecomputation:
         self._bias = weights.hidden_bias
         self._starts = np.zeros(len(table.slots), np.int64)
         self._starts[weights.layout.one_hot_columns] = weights.layout.one_hot_starts
-        # Rows that every configuration may need: of one-hot slots, and of relations, which are assigned during parsing.
+        # Rows that every configuration may need: of one-hot slots, and of relations,
+        # which are assigned during parsing.
         self._always = weights.one_hot
         # By attribute of words that is read as a vector, the weights of each slot that reads it.
         self._embedded: dict[str, dict[int, Panels]] = {}
@@ -63,7 +70,9 @@ class SlotPrecomputation:
             if part.attribute == RELATION:
                 for column, panels in slots.items():
                     self._starts[column] = len(self._always)
-                    self._always = np.concatenate([self._always, self._product(weights.vectors[RELATION], panels)])
+                    self._always = np.concatenate(
+                        [self._always, self._product(weights.vectors[RELATION], panels)]
+                    )
             else:
                 self._embedded[part.attribute] = slots
 
@@ -72,9 +81,11 @@ class SlotPrecomputation:
         return product(vectors, panels, len(self._bias))
 
     def by_slot(self, values: np.ndarray) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-        """Return a function from a slot that reads words to its contributions, for int32[attributes, tokens] (no encoder).
+        """Return a function from a slot that reads words to its contributions, for
+        int32[attributes, tokens] (no encoder).
 
-        The function computes float32[rows, >= hidden], and returns it with int[tokens], the row of each token.
+        The function computes float32[rows, >= hidden], and returns it with int[tokens],
+        the row of each token.
         """
         vectors, rows = {}, {}
         for name in self._embedded:
@@ -84,7 +95,9 @@ class SlotPrecomputation:
         def added(column: int) -> tuple[np.ndarray, np.ndarray]:
             name = self.table.slots[column].attribute
             if name not in vectors:
-                return self._weights.one_hot, self._starts[column] + self._of_attribute(values, name)
+                return self._weights.one_hot, self._starts[column] + self._of_attribute(
+                    values, name
+                )
             panels = self._embedded[name][column]
             return product(vectors[name], panels, len(panels.bias)), rows[name]
 
@@ -98,16 +111,22 @@ class SlotPrecomputation:
         return self._activations(self.table.values(sentences), self._weights.vectors_in(sentences))
 
     def for_values(self, values: np.ndarray) -> SlotActivations:
-        """Return the activations of int32[attributes, tokens]; with an encoder, all tokens must be ABSENT."""
+        """Return the activations of int32[attributes, tokens]; with an encoder,
+        all tokens must be ABSENT.
+        """
         return self._activations(values, self._weights.vectors)
 
-    def _activations(self, values: np.ndarray, vectors: Mapping[str, np.ndarray]) -> SlotActivations:
+    def _activations(
+        self, values: np.ndarray, vectors: Mapping[str, np.ndarray]
+    ) -> SlotActivations:
         starts, values = self._starts.copy(), values.copy()
         filled = len(self._always)
         occurring = []
         for name, slots in self._embedded.items():
             row = self.table.attributes.index(name)
-            used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
+            used, renumbered = np.unique(
+                np.append(values[row], np.int32(ABSENT)), return_inverse=True
+            )
             values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it keeps its number
             for column, panels in slots.items():
                 starts[column] = filled
@@ -120,7 +139,9 @@ class SlotPrecomputation:
         return SlotActivations(rows, starts, values, self._bias)
 
 
-def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
+def precomputed_scorer(
+    weights: ClassifierWeights, table: FeatureTable, sentences: Sentences
+) -> Scorer:
     """Return a function from features, int32[m, slots], to scores, float32[m, outputs].
 
     The scores of a configuration do not depend, even in their last digits, on other configurations.
@@ -134,37 +155,61 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
 
     def score(features: np.ndarray) -> np.ndarray:
         scores = np.empty((len(features), len(bias)), np.float32)
-        _multiply(hidden_of(features), activation, output_weights, bias, np.empty(len(output_weights), np.int32), scores)
+        _multiply(
+            hidden_of(features),
+            activation,
+            output_weights,
+            bias,
+            np.empty(len(output_weights), np.int32),
+            scores,
+        )
         return scores
 
     return with_arcs(score, weights, sentences)
 
 
 def with_arcs(score: Scorer, weights: ClassifierWeights, sentences: Sentences) -> Scorer:
-    """Return a scorer that adds the log probabilities of ClassifierWeights.arcs; without ``arcs``, return ``score``."""
+    """Return a scorer that adds the log probabilities of ClassifierWeights.arcs;
+    without ``arcs``, return ``score``.
+    """
     encoder, arcs = weights.encoder, weights.arcs
     if arcs is None:
         return score
     assert encoder is not None, "only an encoder predicts heads"
-    arc_scores = arcs.scorer.arc_scores(encoder.arithmetic.floats(encoder.encode(sentences)), sentences.offsets)
+    arc_scores = arcs.scorer.arc_scores(
+        encoder.arithmetic.floats(encoder.encode(sentences)), sentences.offsets
+    )
 
     def both(features: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-            return score(features) + arc_scores(features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED)
+        # weights of a forged model may be of any size
+        with np.errstate(over="ignore", invalid="ignore"):
+            return score(features) + arc_scores(
+                features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED
+            )
 
     return both
 
 
-def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function from features to float32[m, hidden], the input of the activation; see precomputed_scorer()."""
+def hidden_layer(
+    weights: ClassifierWeights, table: FeatureTable, sentences: Sentences
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from features to float32[m, hidden], the input of the activation;
+    see precomputed_scorer().
+    """
     activations = SlotPrecomputation(weights, table).for_sentences(sentences)
     # The rows number only the values that occur in the sentences.
     renumbered = {}
-    for name, ours, theirs in zip(table.attributes, table.values(sentences), activations.values, strict=True):
+    for name, ours, theirs in zip(
+        table.attributes, table.values(sentences), activations.values, strict=True
+    ):
         renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
         renumbered[name][ours] = theirs
-    identity = np.arange(N_RESERVED + len(weights.output_bias), dtype=np.int32)  # there are fewer relations than outputs
-    numbers = [identity if slot.attribute == RELATION else renumbered[slot.attribute] for slot in table.slots]
+    # there are fewer relations than outputs
+    identity = np.arange(N_RESERVED + len(weights.output_bias), dtype=np.int32)
+    numbers = [
+        identity if slot.attribute == RELATION else renumbered[slot.attribute]
+        for slot in table.slots
+    ]
     firsts = np.cumsum([0, *map(len, numbers[:-1])])
     flat = np.concatenate(numbers)
 
@@ -179,7 +224,9 @@ def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
 
 @kernel()
 def sum_rows(first, rows, picked, count, total):
-    """Fill in ``total`` (float32[units]): ``first`` plus the ``count`` picked rows, added in this order."""
+    """Fill in ``total`` (float32[units]): ``first`` plus the ``count`` picked rows,
+    added in this order.
+    """
     for h in range(len(total)):
         total[h] = first[h]
     # Four rows at a time, so that a sum is read and written a quarter as often.
@@ -195,7 +242,9 @@ def sum_rows(first, rows, picked, count, total):
 
 @kernel()
 def _add_up(features, numbers, firsts, starts, rows, bias, picked, hidden):
-    """Fill in ``hidden`` (float32[m, units]): the bias plus the rows of all slots. ``picked``: int64[slots], overwritten."""
+    """Fill in ``hidden`` (float32[m, units]): the bias plus the rows of all slots. ``picked``:
+    int64[slots], overwritten.
+    """
     for m in range(len(features)):
         for c in range(len(picked)):
             picked[c] = starts[c] + numbers[firsts[c] + features[m, c]]
@@ -204,7 +253,8 @@ def _add_up(features, numbers, firsts, starts, rows, bias, picked, hidden):
 
 @kernel(fastmath={"contract"})
 def _multiply(hidden, activation, weights, bias, active, scores):
-    """Fill in ``scores`` (float32[m, outputs]) from the input of the activation, each sum in a fixed order.
+    """Fill in ``scores`` (float32[m, outputs]) from the input of the activation,
+    each sum in a fixed order.
 
     ``hidden`` is overwritten; ``active`` is workspace, int32[units].
     """
@@ -213,12 +263,19 @@ def _multiply(hidden, activation, weights, bias, active, scores):
         for o in range(len(bias)):
             row[o] = bias[o]
         count = activate_units(units, activation, active)
-        # Four units at a time, so that a score is read and written a quarter as often; the order of the sum stays the same.
+        # Four units at a time, so that a score is read and written a quarter as often;
+        # the order of the sum stays the same.
         for a in range(0, count - 3, 4):
             h0, h1, h2, h3 = active[a], active[a + 1], active[a + 2], active[a + 3]
             x0, x1, x2, x3 = units[h0], units[h1], units[h2], units[h3]
             for o in range(len(bias)):
-                row[o] = row[o] + x0 * weights[h0, o] + x1 * weights[h1, o] + x2 * weights[h2, o] + x3 * weights[h3, o]
+                row[o] = (
+                    row[o]
+                    + x0 * weights[h0, o]
+                    + x1 * weights[h1, o]
+                    + x2 * weights[h2, o]
+                    + x3 * weights[h3, o]
+                )
         for a in range(count - count % 4, count):
             h = active[a]
             x = units[h]

@@ -1,9 +1,11 @@
-"""Precomputed hidden activations of tokens: the contribution of a token to the hidden units at each position.
+"""Precomputed hidden activations of tokens: the contribution of a token to the hidden units at each
+position.
 
-The *type* of a token is the combination of the values of all its attributes; a running text has far fewer types than
-words. With a static token representation, the contributions of all slots at one position (precomputed.py) are added up once for
-each type. With a contextual representation, every token has its own type. Activations are relative to a configuration
-without any node: the bias includes the contributions of ABSENT, and a missing node or relation adds nothing.
+The *type* of a token is the combination of the values of all its attributes; a running text has far
+fewer types than words. With a static token representation, the contributions of all slots at one
+position (precomputed.py) are added up once for each type. With a contextual representation, every
+token has its own type. Activations are relative to a configuration without any node: the bias
+includes the contributions of ABSENT, and a missing node or relation adds nothing.
 
 The activations of a type do not depend on other types, so a parse depends only on its sentence.
 """
@@ -30,12 +32,15 @@ from parser.kernels import kernel
 from parser.kernels.hash_tables import VectorTable
 from parser.transitions.features import TOKEN, FeatureTable
 
-# The rows of types are dropped, and computed again when needed, if they would take more bytes than this.
+# The rows of types are dropped, and computed again when needed,
+# if they would take more bytes than this.
 MAX_BYTES = 128 * 2**20
 
 
 Make = Callable[[np.ndarray, np.ndarray], None]
-"""Takes the values of types, int32[attributes, types], and fills in the first of some rows, float32[rows, width]."""
+"""Takes the values of types, int32[attributes, types],
+and fills in the first of some rows, float32[rows, width].
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +59,13 @@ class _Batch:
 
 
 class TypeRows:
-    """Numbers types, and computes their rows once for all threads, which may call it at the same time.
+    """Numbers types, and computes their rows once for all threads,
+    which may call it at the same time.
 
-    One thread at a time numbers types. Their rows, which take far longer, are computed in batches, by any thread that
-    calls meanwhile. A thread returns only when the rows of its types are computed, and it waits only if no batch is left
-    to begin. If a batch fails, all threads that need it get the error, and all types are dropped.
+    One thread at a time numbers types. Their rows, which take far longer, are computed in batches,
+    by any thread that calls meanwhile. A thread returns only when the rows of its types are
+    computed, and it waits only if no batch is left to begin. If a batch fails, all threads that
+    need it get the error, and all types are dropped.
 
     Args:
         make: computes the rows of types; the rows of a type must not depend on other types.
@@ -69,12 +76,20 @@ class TypeRows:
     """
 
     _types: VectorTable  # numbers the types by their values
-    # float32[rows, width]: space for all types until they are dropped; memory that is not used costs nothing.
+    # float32[rows, width]: space for all types until they are dropped;
+    # memory that is not used costs nothing.
     _rows: np.ndarray
     _waiting: deque[_Batch]  # not begun by any thread
     _under_way: list[_Batch]  # not done: waiting or begun
 
-    def __init__(self, make: Make, n_attributes: int, first: np.ndarray, per_type: int = 1, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        make: Make,
+        n_attributes: int,
+        first: np.ndarray,
+        per_type: int = 1,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         self._make = make
         self._first = first
         self._per_type = per_type
@@ -90,8 +105,9 @@ class TypeRows:
             values: int32[attributes, tokens].
 
         Returns:
-            The types, int32[tokens], and the rows, float32[>= rows in use, width]: first ``first``, then the rows of the
-            types. The rows of these tokens' types are computed; others may not be yet.
+            The types, int32[tokens], and the rows, float32[>= rows in use, width]: first ``first``,
+            then the rows of the types. The rows of these tokens' types are computed; others may not
+            be yet.
         """
         n_attributes, tokens = values.shape
         with self._lock:
@@ -105,19 +121,24 @@ class TypeRows:
                 for first in range(before, len(self._types), batch_sizes.TYPES_PER_BATCH):
                     last = min(first + batch_sizes.TYPES_PER_BATCH, len(self._types))
                     vectors = np.ascontiguousarray(self._types.vectors[first:last].T)
-                    new.append(_Batch(vectors, rows[len(self._first) + first * self._per_type :], Future()))
+                    new.append(
+                        _Batch(vectors, rows[len(self._first) + first * self._per_type :], Future())
+                    )
                 self._under_way += new
                 self._waiting += new
             except BaseException:
                 self._forget(n_attributes, 0)  # new types may have numbers, but no rows
                 raise
-            needed = [*self._under_way]  # every type of these tokens is in one of them, or has its rows
+            # every type of these tokens is in one of them, or has its rows
+            needed = [*self._under_way]
         for batch in needed:
             self._compute_until(batch.future)
         return types, rows
 
     def _compute_until(self, future: Future[None]) -> None:
-        """Compute batches, of any thread, until ``future`` is done; raise its error if it failed."""
+        """Compute batches, of any thread, until ``future`` is done;
+        raise its error if it failed.
+        """
         while not future.done():
             try:
                 batch = self._waiting.popleft()
@@ -128,7 +149,8 @@ class TypeRows:
             except BaseException as error:
                 with self._lock:
                     self._under_way.remove(batch)
-                    self._forget(self._types.vectors.shape[1], 0)  # its types have numbers, but no rows
+                    # its types have numbers, but no rows
+                    self._forget(self._types.vectors.shape[1], 0)
                 batch.future.set_exception(error)
                 raise
             with self._lock:
@@ -141,7 +163,9 @@ class TypeRows:
         # New arrays: other threads may still be reading and filling the old ones.
         self._capacity = max(self._max_types, tokens)
         self._types = VectorTable(n_attributes)
-        self._rows = np.empty((len(self._first) + self._capacity * self._per_type, self._first.shape[1]), np.float32)
+        self._rows = np.empty(
+            (len(self._first) + self._capacity * self._per_type, self._first.shape[1]), np.float32
+        )
         self._rows[: len(self._first)] = self._first
 
 
@@ -150,8 +174,8 @@ class PrecomputedWords(NamedTuple):
 
     Attributes:
         types: int32[total], the type of each token, in the layout of ``Sentences``.
-        activations: float32[>= rows in use, hidden]: first the rows of the relations, then the rows of types. The rows
-            of these types are computed; others may not be yet.
+        activations: float32[>= rows in use, hidden]: first the rows of the relations, then the rows
+            of types. The rows of these types are computed; others may not be yet.
         first, per_type: see TokenActivations.
     """
 
@@ -161,7 +185,9 @@ class PrecomputedWords(NamedTuple):
     per_type: int
 
 
-def token_activations(weights: ClassifierWeights, table: FeatureTable, n_relations: int) -> TokenActivations:
+def token_activations(
+    weights: ClassifierWeights, table: FeatureTable, n_relations: int
+) -> TokenActivations:
     """Return the activations of tokens for a classifier with these weights."""
     maker = SlotPrecomputation(weights, table)
     if weights.encoder is None:
@@ -180,12 +206,14 @@ class TokenActivations(ABC):
         bias: float32[hidden], the hidden layer of a configuration without any node.
         first: the first row of the types; type t has the rows ``first + t * per_type + p``.
         per_type: the number of rows of a type, one for each position at which a token is read.
-        places: int32[positions], the row p of a type that the position reads; NO_NODE if it reads only the relation.
-        relation_rows: int32[positions]; relation r at position a has the row ``relation_rows[a] + r``; NO_NODE if no relation
-            is read there.
+        places: int32[positions], the row p of a type that the position reads;
+            NO_NODE if it reads only the relation.
+        relation_rows: int32[positions]; relation r at position a has the row
+            ``relation_rows[a] + r``; NO_NODE if no relation is read there.
     """
 
-    @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; parsing must yield trees anyway
+    # weights may be of any size; parsing must yield trees anyway
+    @np.errstate(over="ignore", invalid="ignore")
     def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int) -> None:
         nothing = maker.for_values(np.full((len(table.attributes), 1), ABSENT, np.int32))
         self.bias = nothing.bias.copy()
@@ -201,7 +229,9 @@ class TokenActivations(ABC):
             self.bias += absent
             if attribute == NO_NODE:
                 self.relation_rows[position] = n_relations * len(relations)
-                relations.append(nothing.rows[start + N_RESERVED : start + N_RESERVED + n_relations] - absent)
+                relations.append(
+                    nothing.rows[start + N_RESERVED : start + N_RESERVED + n_relations] - absent
+                )
             else:
                 self._absent[self.places[position]] += absent
         self.first = n_relations * len(relations)
@@ -213,9 +243,11 @@ class TokenActivations(ABC):
 
 
 class ContextualActivations(TokenActivations):
-    """Activations with a contextual representation: computed for each call, with one type for each token.
+    """Activations with a contextual representation: computed for each call,
+    with one type for each token.
 
-    Each position has one slot, which reads the token, so one product makes the rows of all tokens in their order.
+    Each position has one slot, which reads the token,
+    so one product makes the rows of all tokens in their order.
 
     Args:
         maker, table, n_relations: see TokenActivations.
@@ -237,7 +269,9 @@ class ContextualActivations(TokenActivations):
         for part in token_slots:
             by_place = np.empty_like(part.weights, order="C")
             by_place[self.places[table.columns[part.columns, 0]]] = part.weights
-            self._matrix = encoder.arithmetic.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
+            self._matrix = encoder.arithmetic.matrix(
+                by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1)
+            )
             # The rows of relations take the places of some made-up tokens before the first one.
             self._lead = -(-self.first // self.per_type)
             self.first = self._lead * self.per_type
@@ -261,20 +295,32 @@ class TypeActivations(TokenActivations):
         max_bytes: the activations of types are dropped if they would take more.
     """
 
-    def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        maker: SlotPrecomputation,
+        table: FeatureTable,
+        n_relations: int,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
         super().__init__(maker, table, n_relations)
         word_slots = np.flatnonzero(table.columns[:, 1] != NO_NODE)
         places = self.places[table.columns[word_slots, 0]]
         slots = [word_slots[places == place].tolist() for place in range(self.per_type)]
         make = partial(add_up_slots, maker, slots, self._absent)
-        self._rows = TypeRows(make, len(table.attributes), self._relations, self.per_type, max_bytes)
+        self._rows = TypeRows(
+            make, len(table.attributes), self._relations, self.per_type, max_bytes
+        )
 
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
         return PrecomputedWords(*self._rows(sentences.values), self.first, self.per_type)
 
 
 def add_up_slots(
-    maker: SlotPrecomputation, slots: Sequence[Sequence[int]], absent: np.ndarray, values: np.ndarray, rows: np.ndarray
+    maker: SlotPrecomputation,
+    slots: Sequence[Sequence[int]],
+    absent: np.ndarray,
+    values: np.ndarray,
+    rows: np.ndarray,
 ) -> None:
     """Fill in the first of ``rows`` with the contributions of slots to hidden units.
 
@@ -283,7 +329,8 @@ def add_up_slots(
         slots: for each position, its slots, in the order of addition.
         absent: float32[positions, hidden], subtracted from the sums of each position.
         values: int32[attributes, types].
-        rows: float32[>= types * positions, hidden], the result, with the positions of a type one after the other.
+        rows: float32[>= types * positions, hidden], the result,
+            with the positions of a type one after the other.
     """
     n, added = values.shape[1], maker.by_slot(values)
     by_place = rows[: n * len(absent)].reshape(n, *absent.shape)

@@ -1,10 +1,13 @@
-"""A pretrained encoder without torch: BERT and the encoders of its shape (Devlin et al. 2019; Liu et al. 2019).
+"""A pretrained encoder without torch: BERT and the encoders of its shape (Devlin et al. 2019;
+Liu et al. 2019).
 
-In 8-bit arithmetic, a matrix has a scale for each output, and the inputs of a product have a scale for each piece. Attention,
-sums and normalization are in single precision. A model's folder holds a tuned encoder with its matrices in 8 bits.
+In 8-bit arithmetic, a matrix has a scale for each output, and the inputs of a product have a scale
+for each piece. Attention, sums and normalization are in single precision. A model's folder holds a
+tuned encoder with its matrices in 8 bits.
 
-Each piece is computed by itself, except that it attends to the pieces of its window; so a vector depends on its sentence alone,
-whatever is read with it. networks/pretrained.py computes the same with transformers, which is the reference implementation.
+Each piece is computed by itself, except that it attends to the pieces of its window; so a vector
+depends on its sentence alone, whatever is read with it. networks/pretrained.py computes the same
+with transformers, which is the reference implementation.
 """
 
 from __future__ import annotations
@@ -21,14 +24,22 @@ from parser import batch_sizes
 from parser.inference.arithmetic import INT8_ZERO, quantized
 from parser.inference.windows import PieceWindows
 from parser.kernels import array_kernel, kernel
-from parser.kernels.products import Panels, multiply, panels_of_floats, panels_of_integers, width_of
+from parser.kernels.products import (
+    Panels,
+    multiply,
+    panels_of_floats,
+    panels_of_integers,
+    width_of,
+)
 from parser.kernels.tiles import ROWS, WIDTH, strided_tile_of_one_row, strided_tile_of_rows
 
 KINDS = ("bert", "roberta", "xlm-roberta", "camembert")
 """The ``model_type`` of the encoders that are read without transformers."""
 
 SCALES = ".scales"
-"""What the name of the scales of a matrix in 8 bits ends with; it begins with the name of the matrix."""
+"""What the name of the scales of a matrix in 8 bits ends with;
+it begins with the name of the matrix.
+"""
 
 _TABLE = "embeddings.word_embeddings.weight"
 # Small tables, which are not rounded.
@@ -55,25 +66,36 @@ class EncoderConfig(NamedTuple):
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> EncoderConfig | None:
-        """Return the sizes in a config.json of transformers; None for an encoder that is not read here.
+        """Return the sizes in a config.json of transformers;
+        None for an encoder that is not read here.
 
         Raises:
             KeyError, TypeError: a size is missing, or is no number.
         """
-        usual = config.get("hidden_act") == "gelu" and config.get("position_embedding_type", "absolute") == "absolute"
+        usual = (
+            config.get("hidden_act") == "gelu"
+            and config.get("position_embedding_type", "absolute") == "absolute"
+        )
         if config.get("model_type") not in KINDS or not usual or config.get("is_decoder"):
             return None
         epsilon = config["layer_norm_eps"]
         names = "num_hidden_layers", "num_attention_heads", "max_position_embeddings"
         layers, heads, positions = sizes = [config[name] for name in names]
-        first = 0 if config["model_type"] == "bert" else config["pad_token_id"] + 1  # RoBERTa counts from there
-        if not all(type(size) is int and size > 0 for size in sizes) or type(first) is not int or type(epsilon) is not float:
+        # RoBERTa counts from there
+        first = 0 if config["model_type"] == "bert" else config["pad_token_id"] + 1
+        if (
+            not all(type(size) is int and size > 0 for size in sizes)
+            or type(first) is not int
+            or type(epsilon) is not float
+        ):
             raise TypeError(f"{', '.join(names)} are not numbers above 0")
         return cls(layers, heads, epsilon, first, positions - first)
 
 
 class _Product(NamedTuple):
-    """A matrix of the encoder; ``bias``: float32[outputs], added after rounded vectors are scaled."""
+    """A matrix of the encoder; ``bias``: float32[outputs],
+    added after rounded vectors are scaled.
+    """
 
     panels: Panels
     bias: np.ndarray
@@ -103,8 +125,10 @@ class FrozenTransformer:
 
     Args:
         config: the sizes.
-        tensors: the weights by their names in transformers; a matrix may be int8, with its scales beside it (SCALES).
-        layers: how many of its last layers are read; the embeddings are one more layer, below the others.
+        tensors: the weights by their names in transformers; a matrix may be int8,
+            with its scales beside it (SCALES).
+        layers: how many of its last layers are read; the embeddings are one more layer,
+            below the others.
         before, after: the numbers of the special tokens that a window begins and ends with.
         int8: whether weights and inputs of products are rounded to 8 bits.
 
@@ -125,32 +149,58 @@ class FrozenTransformer:
         after: list[int],
         int8: bool = False,
     ) -> None:
-        prefix = next((name.removesuffix(_TABLE) for name in tensors if name.endswith(_TABLE)), None)
+        prefix = next(
+            (name.removesuffix(_TABLE) for name in tensors if name.endswith(_TABLE)), None
+        )
         if prefix is None:
             raise OptimalStepError(f"the weights of the pretrained encoder have no {_TABLE}")
-        self._config, self._layers, self._before, self._after, self._int8 = config, layers, before, after, int8
+        self._config, self._layers, self._before, self._after, self._int8 = (
+            config,
+            layers,
+            before,
+            after,
+            int8,
+        )
         self._room, self._tensors = config.positions - len(before) - len(after), tensors
         self._table = self._matrix(f"{prefix}{_TABLE}")
         self.width, self.n_pieces = self._table.shape[1], len(self._table)
         if config.heads < 1 or self.width % config.heads:
-            raise OptimalStepError(f"{self.width} numbers of a vector cannot be divided among {config.heads} attention heads")
+            raise OptimalStepError(
+                f"{self.width} numbers of a vector cannot be divided among {config.heads} "
+                "attention heads"
+            )
         if not 0 < layers <= 1 + config.layers:
-            raise OptimalStepError(f"of {config.layers} layers and the embeddings, {layers} cannot be read")
+            raise OptimalStepError(
+                f"of {config.layers} layers and the embeddings, {layers} cannot be read"
+            )
         if max(*before, *after, -1, -1) >= self.n_pieces:
-            raise OptimalStepError(f"a special token has no vector among those of {self.n_pieces:,} pieces")
-        positions = self._floats(f"{prefix}embeddings.position_embeddings.weight", None, self.width)[config.first_position :]
+            raise OptimalStepError(
+                f"a special token has no vector among those of {self.n_pieces:,} pieces"
+            )
+        positions = self._floats(
+            f"{prefix}embeddings.position_embeddings.weight", None, self.width
+        )[config.first_position :]
         if len(positions) < config.positions:
-            raise OptimalStepError(f"{len(positions):,} positions have vectors, of {config.positions:,}")
-        self._positions = positions + self._floats(f"{prefix}embeddings.token_type_embeddings.weight", None, self.width)[:1]
+            raise OptimalStepError(
+                f"{len(positions):,} positions have vectors, of {config.positions:,}"
+            )
+        self._positions = (
+            positions
+            + self._floats(f"{prefix}embeddings.token_type_embeddings.weight", None, self.width)[:1]
+        )
         self._norm = self._norm_of(f"{prefix}embeddings.LayerNorm")
-        self._of_layers = [self._layer(f"{prefix}encoder.layer.{number}.") for number in range(config.layers)]
+        self._of_layers = [
+            self._layer(f"{prefix}encoder.layer.{number}.") for number in range(config.layers)
+        ]
         del self._tensors  # the panels of the products have the weights
 
     def _layer(self, prefix: str) -> _Layer:
         within = f"{prefix}attention.self."
         widened = self._product(self.width, None, f"{prefix}intermediate.dense")
         return _Layer(
-            self._product(self.width, self.width, *(f"{within}{name}" for name in ("query", "key", "value"))),
+            self._product(
+                self.width, self.width, *(f"{within}{name}" for name in ("query", "key", "value"))
+            ),
             self._product(self.width, self.width, f"{prefix}attention.output.dense"),
             self._norm_of(f"{prefix}attention.output.LayerNorm"),
             widened,
@@ -159,20 +209,30 @@ class FrozenTransformer:
         )
 
     def _product(self, inputs: int, outputs: int | None, *names: str) -> _Product:
-        """Return the product with matrices of these sizes, side by side; ``outputs``: of each, None for any number."""
+        """Return the product with matrices of these sizes, side by side; ``outputs``: of each,
+        None for any number.
+        """
         matrices = [self._matrix(f"{name}.weight") for name in names]
         for name, matrix in zip(names, matrices, strict=True):
             if matrix.shape[1] != inputs or len(matrix) != (outputs or len(matrix)):
-                raise OptimalStepError(f"{name}.weight has the shape {matrix.shape}, for {inputs} inputs")
-        bias = np.concatenate([self._floats(f"{name}.bias", len(m)) for name, m in zip(names, matrices, strict=True)])
+                raise OptimalStepError(
+                    f"{name}.weight has the shape {matrix.shape}, for {inputs} inputs"
+                )
+        bias = np.concatenate(
+            [self._floats(f"{name}.bias", len(m)) for name, m in zip(names, matrices, strict=True)]
+        )
         if self._int8:
             rounded = [matrix.rounded() for matrix in matrices]
             integers, scales = (np.concatenate(arrays) for arrays in zip(*rounded, strict=True))
             return _Product(panels_of_integers(integers, scales, INT8_ZERO), bias)
-        return _Product(panels_of_floats(np.concatenate([matrix.rows() for matrix in matrices])), bias)
+        return _Product(
+            panels_of_floats(np.concatenate([matrix.rows() for matrix in matrices])), bias
+        )
 
     def _norm_of(self, name: str) -> _Norm:
-        return _Norm(self._floats(f"{name}.weight", self.width), self._floats(f"{name}.bias", self.width))
+        return _Norm(
+            self._floats(f"{name}.weight", self.width), self._floats(f"{name}.bias", self.width)
+        )
 
     def _matrix(self, name: str) -> _Matrix:
         matrix = _tensor(self._tensors, name)
@@ -184,9 +244,13 @@ class FrozenTransformer:
     def _floats(self, name: str, *shape: int | None) -> np.ndarray:
         """Return a tensor in single precision; None in the shape: any number, at least 1."""
         tensor = _tensor(self._tensors, name)
-        fits = tensor.ndim == len(shape) and all(n == (size or n) and n for n, size in zip(tensor.shape, shape, strict=True))
+        fits = tensor.ndim == len(shape) and all(
+            n == (size or n) and n for n, size in zip(tensor.shape, shape, strict=True)
+        )
         if not fits:
-            raise OptimalStepError(f"{name} has the shape {tensor.shape}, which does not fit the other weights")
+            raise OptimalStepError(
+                f"{name} has the shape {tensor.shape}, which does not fit the other weights"
+            )
         return np.ascontiguousarray(tensor, np.float32)
 
     def vectors(self, pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -201,7 +265,9 @@ class FrozenTransformer:
         sizes = np.array([len(window) for window in over.pieces], np.int64)
         some_layers = []
         for first, last in _batches(sizes, batch_sizes.PIECES_PER_READ):
-            some_layers.append(self._read(np.concatenate(over.pieces[first:last]), sizes[first:last]))
+            some_layers.append(
+                self._read(np.concatenate(over.pieces[first:last]), sizes[first:last])
+            )
         if some_layers:
             by_layer = [np.concatenate(parts) for parts in zip(*some_layers, strict=True)]
         return np.stack([over.vectors(vectors) for vectors in by_layer], axis=1).astype(np.float16)
@@ -238,7 +304,8 @@ class FrozenTransformer:
         products = np.empty((n, len(product.panels.bias)), np.float32)
         scales = np.ones(n, np.float32)
         if self._int8:
-            integers = np.zeros((n, width_of(product.panels)), np.uint8)  # what pads it meets weights of 0
+            # what pads it meets weights of 0
+            integers = np.zeros((n, width_of(product.panels)), np.uint8)
             _round(vectors, integers, scales)
             multiply(integers, n, product.panels, products)
         else:
@@ -250,7 +317,9 @@ class FrozenTransformer:
 
 
 class _Matrix(NamedTuple):
-    """A matrix of the weights, in floats or in 8 bits; ``scales``: float32[outputs] in 8 bits, else None."""
+    """A matrix of the weights, in floats or in 8 bits; ``scales``: float32[outputs] in 8 bits,
+    else None.
+    """
 
     numbers: np.ndarray
     scales: np.ndarray | None
@@ -273,7 +342,9 @@ class _Matrix(NamedTuple):
 
 
 def rounded_weights(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the weights of an encoder as a model's folder holds them: matrices in 8 bits, all else in single precision."""
+    """Return the weights of an encoder as a model's folder holds them: matrices in 8 bits,
+    all else in single precision.
+    """
     rounded: dict[str, np.ndarray] = {}
     for name, tensor in tensors.items():
         if tensor.ndim == 2 and not name.endswith(_IN_FLOATS):
@@ -305,8 +376,8 @@ def _batches(sizes: np.ndarray, most: int) -> list[tuple[int, int]]:
     return [(first, last) for first, last in pairwise(borders) if last > first]
 
 
-# exp(x) = 2 ** n * exp(r): n and r of x / ln 2, and exp(r) by a polynomial (Cephes, expf). Compilers turn it into vector
-# instructions, which is not true of the library's function.
+# exp(x) = 2 ** n * exp(r): n and r of x / ln 2, and exp(r) by a polynomial (Cephes, expf).
+# Compilers turn it into vector instructions, which is not true of the library's function.
 _LOG2E, _LN2_HIGH, _LN2_LOW = _F(1.44269504088896341), _F(0.693359375), _F(-2.12194440e-4)
 _E0, _E1, _E2 = _F(1.9875691500e-4), _F(1.3981999507e-3), _F(8.3334519073e-3)
 _E3, _E4, _E5 = _F(4.1665795894e-2), _F(1.6666665459e-1), _F(5.0000001201e-1)
@@ -314,12 +385,20 @@ _ONE, _HALF, _LOWEST = _F(1), _F(0.5), _F(-87.0)
 
 # erf(x) by Abramowitz and Stegun (1964), 7.1.26, with an error of at most 1.5e-7.
 _P, _ROOT = _F(0.3275911), _F(0.70710678118654752)
-_R1, _R2, _R3, _R4, _R5 = _F(0.254829592), _F(-0.284496736), _F(1.421413741), _F(-1.453152027), _F(1.061405429)
+_R1, _R2, _R3, _R4, _R5 = (
+    _F(0.254829592),
+    _F(-0.284496736),
+    _F(1.421413741),
+    _F(-1.453152027),
+    _F(1.061405429),
+)
 
 
 @kernel(fastmath={"contract"}, error_model="numpy", inline="always")
 def exponential(x):
-    """Return exp(x) of a float32 that is at most 0, accurate except for the last digits; 0 below -87."""
+    """Return exp(x) of a float32 that is at most 0, accurate except for the last digits;
+    0 below -87.
+    """
     below = x < _LOWEST
     x = max(x, _LOWEST)
     n = np.floor(x * _LOG2E + _HALF)
@@ -336,10 +415,13 @@ _SUMS = 16
 
 @kernel(fastmath={"contract"}, error_model="numpy", inline="always")
 def gelu(x):
-    """Return x times the probability that a standard normal number is below x, of a float32 (Hendrycks and Gimpel 2016)."""
+    """Return x times the probability that a standard normal number is below x, of a float32
+    (Hendrycks and Gimpel 2016).
+    """
     z = abs(x) * _ROOT
     t = _ONE / (_ONE + _P * z)
-    tail = t * (_R1 + t * (_R2 + t * (_R3 + t * (_R4 + t * _R5)))) * exponential(-z * z)  # 1 - erf(z)
+    # 1 - erf(z)
+    tail = t * (_R1 + t * (_R2 + t * (_R3 + t * (_R4 + t * _R5)))) * exponential(-z * z)
     return x * (_ONE - _HALF * tail) if x > _F(0) else x * _HALF * tail
 
 
@@ -354,7 +436,9 @@ def _gelu(vectors):
 
 @kernel(fastmath={"nnan", "nsz"}, error_model="numpy")
 def _round(vectors, integers, scales):
-    """Round float32[n, width] to uint8[n, >= width], with a scale for each row: the integer for x is x / scale + INT8_ZERO."""
+    """Round float32[n, width] to uint8[n, >= width], with a scale for each row: the integer for x
+    is x / scale + INT8_ZERO.
+    """
     half = _F(INT8_ZERO + 0.5)
     for i in range(len(vectors)):
         row, rounded = vectors[i], integers[i]
@@ -369,7 +453,9 @@ def _round(vectors, integers, scales):
 
 @kernel(fastmath={"contract"}, error_model="numpy")
 def _scale(products, scales, bias):
-    """Multiply the rows of float32[n, outputs] by float32[n], and add float32[outputs], in place."""
+    """Multiply the rows of float32[n, outputs] by float32[n], and add float32[outputs],
+    in place.
+    """
     for i in range(len(products)):
         row, scale = products[i], scales[i]
         for j in range(len(row)):
@@ -387,7 +473,9 @@ def _add(terms, vectors):
 
 @array_kernel(fastmath={"contract"}, error_model="numpy")
 def _normalize(vectors, weight, bias, epsilon):
-    """Normalize the rows of float32[n, width] to mean 0 and variance 1, in place; then apply weight and bias."""
+    """Normalize the rows of float32[n, width] to mean 0 and variance 1, in place;
+    then apply weight and bias.
+    """
     sums = np.empty(_SUMS, np.float32)
     width = vectors.shape[1]
     whole = width - width % _SUMS
@@ -458,7 +546,8 @@ def _attend(projected, ends, heads, attended):
 
 @kernel()
 def _sum_up(a, a_start, a_row, b, steps, c, rows, columns):
-    """Store the products of the rows of ``a`` with ``b`` in the first rows and columns of ``c``; see strided_tile_of_rows.
+    """Store the products of the rows of ``a`` with ``b`` in the first rows and columns of ``c``;
+    see strided_tile_of_rows.
 
     ``b`` and ``c`` have rows of whole tiles; c is overwritten up to the end of a tile.
     """
@@ -466,15 +555,41 @@ def _sum_up(a, a_start, a_row, b, steps, c, rows, columns):
     for column in range(0, columns, WIDTH):
         for i in range(0, whole, ROWS):
             place = i * c.shape[1] + column
-            strided_tile_of_rows(a, a_start + i * a_row, a_row, 1, b, column, b.shape[1], steps, c, place, c.shape[1])
+            strided_tile_of_rows(
+                a,
+                a_start + i * a_row,
+                a_row,
+                1,
+                b,
+                column,
+                b.shape[1],
+                steps,
+                c,
+                place,
+                c.shape[1],
+            )
         for i in range(whole, rows):
             place = i * c.shape[1] + column
-            strided_tile_of_one_row(a, a_start + i * a_row, a_row, 1, b, column, b.shape[1], steps, c, place, c.shape[1])
+            strided_tile_of_one_row(
+                a,
+                a_start + i * a_row,
+                a_row,
+                1,
+                b,
+                column,
+                b.shape[1],
+                steps,
+                c,
+                place,
+                c.shape[1],
+            )
 
 
 @kernel(fastmath={"contract"}, error_model="numpy")
 def _share_out(scores, n, factor):
-    """Replace the first n scores (float32) by their softmax, after they are multiplied by a factor."""
+    """Replace the first n scores (float32) by their softmax,
+    after they are multiplied by a factor.
+    """
     largest = scores[0]
     for j in range(1, n):
         largest = max(largest, scores[j])

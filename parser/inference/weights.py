@@ -1,7 +1,8 @@
-"""The weights of a frozen classifier for parsing, as numpy arrays: no torch, whose import takes seconds.
+"""The weights of a frozen classifier for parsing, as numpy arrays: no torch,
+whose import takes seconds.
 
-They come from a torch classifier (Classifier.weights) or from a model folder (layouts.py), without any torch module. Results
-are the same to the last bit.
+They come from a torch classifier (Classifier.weights) or from a model folder (layouts.py), without
+any torch module. Results are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ class Int8Error(OptimalStepError):
 
 def no_int8(folder: Path) -> Int8Error:
     """Return the error for a model without an encoder."""
-    return Int8Error(f"{folder}: only models with an encoder (model=bilstm) have 8-bit products; omit --int8")
+    return Int8Error(
+        f"{folder}: only models with an encoder (model=bilstm) have 8-bit products; omit --int8"
+    )
 
 
 def rounded(tensor: np.ndarray, fraction: int) -> np.ndarray:
-    """Return a tensor in float16, keeping ``fraction`` of the 10 bits of each number's fraction and setting the rest to 0.
+    """Return a tensor in float16, keeping ``fraction`` of the 10 bits of each number's fraction and
+    setting the rest to 0.
 
     Zeros compress well. Numbers too large for 16 bits become the largest possible ones.
     """
@@ -54,8 +58,8 @@ class SlotLayout:
         one_hot_columns: the one-hot slots.
         one_hot_starts: for each one-hot slot, its first row in the table of one-hot weights.
         one_hot_rows: rows of that table, at least one.
-        embedded_columns: by attribute that is read as a vector, the slots that read it. Their parts of the input are
-            concatenated in this order.
+        embedded_columns: by attribute that is read as a vector, the slots that read it. Their parts
+            of the input are concatenated in this order.
         sizes: by such attribute, the length of a vector.
     """
 
@@ -66,11 +70,14 @@ class SlotLayout:
     sizes: dict[str, int]
 
     @classmethod
-    def of(cls, slots: Sequence[Slot], sizes: Mapping[str, int], n_values: Mapping[str, int]) -> SlotLayout:
+    def of(
+        cls, slots: Sequence[Slot], sizes: Mapping[str, int], n_values: Mapping[str, int]
+    ) -> SlotLayout:
         """Return the layout of some slots.
 
         Args:
-            sizes: by attribute that is read as a vector, the length of a vector; other attributes are one-hot.
+            sizes: by attribute that is read as a vector, the length of a vector;
+                other attributes are one-hot.
             n_values: by one-hot attribute, the number of values, reserved ones included.
         """
         one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in sizes]
@@ -78,13 +85,17 @@ class SlotLayout:
         for column in one_hot:
             starts.append(filled)
             filled += n_values[slots[column].attribute]
-        columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in sizes}
+        columns = {
+            name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in sizes
+        }
         return cls(one_hot, starts, max(1, filled), columns, dict(sizes))
 
     @property
     def sizes_of_slots(self) -> list[int]:
         """The lengths of the vectors in the order of the input."""
-        return [self.sizes[name] for name, columns in self.embedded_columns.items() for _ in columns]
+        return [
+            self.sizes[name] for name, columns in self.embedded_columns.items() for _ in columns
+        ]
 
     @property
     def width(self) -> int:
@@ -92,12 +103,18 @@ class SlotLayout:
         return sum(self.sizes_of_slots)
 
     def parts(self, weights: np.ndarray) -> list[SlotWeights]:
-        """Split float32[hidden, width] into the weights of the slots of each attribute, without copying."""
+        """Split float32[hidden, width] into the weights of the slots of each attribute,
+        without copying.
+        """
         parts, first = [], 0
         for name, columns in self.embedded_columns.items():
             if columns:
                 size, n = self.sizes[name], len(columns)
-                by_slot = weights[:, first : first + n * size].reshape(len(weights), n, size).swapaxes(0, 1)
+                by_slot = (
+                    weights[:, first : first + n * size]
+                    .reshape(len(weights), n, size)
+                    .swapaxes(0, 1)
+                )
                 parts.append(SlotWeights(name, columns, by_slot))
                 first += n * size
         return parts
@@ -110,7 +127,8 @@ class SlotWeights:
     Attributes:
         attribute: its name.
         columns: the slots.
-        weights: float32[slots, hidden, size], the matrix from a vector to hidden activations, by slot; may be a view.
+        weights: float32[slots, hidden, size], the matrix from a vector to hidden activations,
+            by slot; may be a view.
     """
 
     attribute: str
@@ -119,7 +137,9 @@ class SlotWeights:
 
 
 SettleTags = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
-"""Changes the scores of tags, by column float32[tokens, values], so that tags fit given ones; may return its argument."""
+"""Changes the scores of tags, by column float32[tokens, values], so that tags fit given ones;
+may return its argument.
+"""
 
 
 class SentenceEncoder(Protocol):
@@ -129,7 +149,9 @@ class SentenceEncoder(Protocol):
     """How the vectors of encode() are stored and multiplied."""
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """Return the stored vectors of all tokens, [tokens, size]; computed now unless the sentences have them."""
+        """Return the stored vectors of all tokens, [tokens, size];
+        computed now unless the sentences have them.
+        """
         ...
 
 
@@ -139,9 +161,11 @@ class TaggingEncoder(SentenceEncoder, Protocol):
     def encode_with_tags(
         self, sentences: Sentences, settle: SettleTags | None = None
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, FormScores]]:
-        """Return, for all tokens, the vectors of encode(), tags, and by task, functions that score forms, as for lemmas.
+        """Return, for all tokens, the vectors of encode(), tags, and by task,
+        functions that score forms, as for lemmas.
 
-        Tags are, by predicted column, int32[tokens], the numbers of the most probable values. ``settle`` changes their scores.
+        Tags are, by predicted column, int32[tokens], the numbers of the most probable values.
+        ``settle`` changes their scores.
         """
         ...
 
@@ -150,13 +174,16 @@ class SentenceReader(Protocol):
     """Reads whole sentences for a part of a word, such as a pretrained encoder; thread-safe."""
 
     def vectors(self, pieces: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Return float16[tokens, layers, width] for pieces int32[longest, tokens]; sentences begin at ``offsets``."""
+        """Return float16[tokens, layers, width] for pieces int32[longest, tokens];
+        sentences begin at ``offsets``.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class ArcScores:
-    """A biaffine scorer beside a classifier, if each feature row is an arc that a transition would make.
+    """A biaffine scorer beside a classifier, if each feature row is an arc that a transition would
+    make.
 
     Attributes:
         word, head: the slots that read the two ends of the arc.
@@ -177,10 +204,12 @@ class ClassifierWeights:
         hidden_bias: float32[hidden].
         one_hot: float32[rows, hidden].
         embedded: the weights of the slots that read vectors.
-        vectors: by attribute that is read as a vector, float32[values, size], the vectors that do not depend on sentences.
+        vectors: by attribute that is read as a vector, float32[values, size],
+            the vectors that do not depend on sentences.
         output: float32[outputs, hidden].
         output_bias: float32[outputs].
-        encoder: computes the vectors of tokens, for a contextual representation; None for a static one.
+        encoder: computes the vectors of tokens, for a contextual representation;
+            None for a static one.
         arcs: its log probabilities of arcs are added to the scores; None: nothing is added.
     """
 
@@ -201,7 +230,9 @@ class ClassifierWeights:
         return self.encoder is not None
 
     def rounded_by(self, arithmetic: SinglePrecision) -> ClassifierWeights:
-        """Return the weights, with those of slots that read tokens rounded as the arithmetic rounds them."""
+        """Return the weights, with those of slots that read tokens rounded as the arithmetic rounds
+        them.
+        """
         embedded = [
             replace(part, weights=np.stack([arithmetic.rounded(matrix) for matrix in part.weights]))
             if part.attribute == TOKEN
@@ -220,4 +251,8 @@ class ClassifierWeights:
 
 def under(prefix: str, tensors: Mapping[str, T]) -> dict[str, T]:
     """Return the tensors whose names begin with a prefix, by the rest of the name."""
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -1,8 +1,10 @@
-"""How a pretrained encoder reads a sentence: in windows of pieces, from which the vectors of words are made.
+"""How a pretrained encoder reads a sentence: in windows of pieces,
+from which the vectors of words are made.
 
-A window begins and ends with the special tokens of the encoder. A sentence that is longer than the encoder's window is read in
-windows that overlap by half; the vector of a word is from the window in which the word is further from the ends. The root has
-the vector of the special token at the start of a sentence.
+A window begins and ends with the special tokens of the encoder. A sentence that is longer than the
+encoder's window is read in windows that overlap by half; the vector of a word is from the window in
+which the word is further from the ends. The root has the vector of the special token at the start
+of a sentence.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ class PieceWindows:
 
     Attributes:
         pieces: by window, int[pieces], the numbers of its pieces, with the special tokens.
-        places: int64[m], the places of the pieces whose vectors count, among the pieces of all windows side by side.
+        places: int64[m], the places of the pieces whose vectors count,
+            among the pieces of all windows side by side.
         tokens: int64[m], the token of each: in order, since the pieces of a token are side by side.
         n_tokens: how many tokens the sentences have, roots included.
     """
@@ -75,7 +78,12 @@ class PieceWindows:
 
     @classmethod
     def over(
-        cls, pieces: np.ndarray, lengths: np.ndarray, room: int, before: Sequence[int] = (), after: Sequence[int] = ()
+        cls,
+        pieces: np.ndarray,
+        lengths: np.ndarray,
+        room: int,
+        before: Sequence[int] = (),
+        after: Sequence[int] = (),
     ) -> Self:
         """Return the windows over sentences.
 
@@ -93,28 +101,41 @@ class PieceWindows:
         places: list[np.ndarray] = []
         tokens: list[np.ndarray] = []
         shift = 0
-        for root, length in zip((np.cumsum(lengths) - lengths).tolist(), lengths.tolist(), strict=True):
+        for root, length in zip(
+            (np.cumsum(lengths) - lengths).tolist(), lengths.tolist(), strict=True
+        ):
             word_sizes = sizes[root + 1 : root + length]
             bounds = ends[root] + np.concatenate([[0], np.cumsum(word_sizes)])
             for number, window in enumerate(windows(word_sizes, room)):
                 begin, end = int(bounds[window.first]), int(bounds[window.last])
                 kept, kept_end = int(bounds[window.kept]), int(bounds[window.end])
-                words = np.repeat(np.arange(window.kept, window.end), word_sizes[window.kept : window.end])
+                words = np.repeat(
+                    np.arange(window.kept, window.end), word_sizes[window.kept : window.end]
+                )
                 if number == 0 and before:
                     places.append(np.array([shift]))
                     tokens.append(np.array([root]))
                 places.append(shift + len(before) + np.arange(kept - begin, kept_end - begin))
                 tokens.append(root + 1 + words)
-                of_windows.append(np.concatenate([[*before], numbers[begin:end], [*after]]).astype(np.int64))
+                of_windows.append(
+                    np.concatenate([[*before], numbers[begin:end], [*after]]).astype(np.int64)
+                )
                 shift += len(of_windows[-1])
         nothing = np.zeros(0, np.int64)
-        return cls(of_windows, np.concatenate([nothing, *places]), np.concatenate([nothing, *tokens]), len(columns))
+        return cls(
+            of_windows,
+            np.concatenate([nothing, *places]),
+            np.concatenate([nothing, *tokens]),
+            len(columns),
+        )
 
     def vectors(self, of_pieces: np.ndarray) -> np.ndarray:
-        """Return float32[tokens, width]: the mean vector of each token's pieces, normalized to mean 0 and variance 1.
+        """Return float32[tokens, width]: the mean vector of each token's pieces,
+        normalized to mean 0 and variance 1.
 
         Args:
-            of_pieces: float32[pieces, width], the vectors of the pieces of all windows side by side.
+            of_pieces: float32[pieces, width],
+                the vectors of the pieces of all windows side by side.
         """
         means = np.zeros((self.n_tokens, of_pieces.shape[1]), np.float32)
         if len(self.tokens):

@@ -1,10 +1,10 @@
 """Loading kernels from disk, the message while they are compiled, and a few small kernels.
 
-Only this package uses what numba, LLVM and torch do not make public. The decorators are in oracles/kernel_cache.py, since the
-oracles need them.
+Only this package uses what numba, LLVM and torch do not make public. The decorators are in
+oracles/kernel_cache.py, since the oracles need them.
 
-The first run with each kind of model must wait until its kernels are compiled: one line on standard error says so, once. If all
-kernels are on disk, nothing is printed.
+The first run with each kind of model must wait until its kernels are compiled: one line on standard
+error says so, once. If all kernels are on disk, nothing is printed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _OF_CACHE = ("_load_overload", "_guard_against_spurious_io_errors")
 
 @kernel()
 def assign(target, source):
-    """Do ``target[:] = source`` in a kernel, for vectors that do not overlap; numba would allocate a copy."""
+    """Do ``target[:] = source`` in a kernel, for vectors that do not overlap;
+    numba would allocate a copy.
+    """
     for i in range(len(target)):
         target[i] = source[i]
 
@@ -64,15 +66,17 @@ def lowest(values):
 def load_kernels_directly() -> None:
     """Let numba prepare its compiler only if a kernel is not found on disk, in the whole process.
 
-    By default it first prepares all types and functions of Python and NumPy, and scipy.linalg, which takes a fifth of the time
-    to the first parsed sentence.
+    By default it first prepares all types and functions of Python and NumPy, and scipy.linalg,
+    which takes a fifth of the time to the first parsed sentence.
     """
     if all(hasattr(Cache, name) for name in _OF_CACHE):
         Cache.load_overload = _load_overload  # type: ignore[method-assign]
 
 
 def _load_overload(cache: Any, signature: Any, context: Any) -> Any:
-    """Do what Cache.load_overload() does, without ``context.refresh()``; the compiler calls this itself when it starts."""
+    """Do what Cache.load_overload() does, without ``context.refresh()``; the compiler calls this
+    itself when it starts.
+    """
     rtsys.initialize(context)  # reference counting of arrays in kernels
     with cache._guard_against_spurious_io_errors():
         return cache._load_overload(signature, context)
@@ -80,21 +84,26 @@ def _load_overload(cache: Any, signature: Any, context: Any) -> Any:
 
 _PACKAGES = ("oracles", "parser")
 
-_LINE = "compiling kernels: this happens in the first run with each kind of model and takes about ten seconds"
+_LINE = (
+    "compiling kernels: this happens in the first run with each kind of model and takes about ten "
+    "seconds"
+)
 
 
 class Compilation(event.Listener):
-    """Listens to numba's compilation of kernels: one at a time, and nested in it the kernels that it calls.
+    """Listens to numba's compilation of kernels: one at a time,
+    and nested in it the kernels that it calls.
 
-    Meanwhile Python's cyclic garbage collector is off: a compiler's objects are not garbage, but so many that searching them
-    takes a tenth of the time.
+    Meanwhile Python's cyclic garbage collector is off: a compiler's objects are not garbage, but so
+    many that searching them takes a tenth of the time.
 
     Attributes:
         seconds: the time spent on compiling this project's kernels.
     """
 
     def __init__(self) -> None:
-        self._ours: list[bool] = []  # for each kernel being compiled, the innermost last: whether it is this project's
+        # for each kernel being compiled, the innermost last: whether it is this project's
+        self._ours: list[bool] = []
         self._begun = 0.0
         self.seconds = 0.0
         self._said = False
@@ -102,7 +111,9 @@ class Compilation(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         """Handle the start of a compilation."""
-        self._ours.append(event.data["dispatcher"].py_func.__module__.partition(".")[0] in _PACKAGES)
+        self._ours.append(
+            event.data["dispatcher"].py_func.__module__.partition(".")[0] in _PACKAGES
+        )
         if self._ours == [True]:
             self._begun = time.perf_counter()
             self._collects = gc.isenabled()
@@ -129,5 +140,7 @@ def show_compilation() -> None:
 
 
 def time_without_compiling() -> float:
-    """Return a clock in seconds that stops during compilation (after show_compilation()), so that rates hold for later runs."""
+    """Return a clock in seconds that stops during compilation (after show_compilation()), so that
+    rates hold for later runs.
+    """
     return time.perf_counter() - _compilation.seconds

@@ -1,7 +1,7 @@
 """Activations, and the output layer of a step, which adds up only the weights of active units.
 
-Compiled loops identify activations by number; networks/layers.py has torch's. Under relu half of the units are zero. The sums
-stay in the processor's registers (parser/kernels/llvm.py).
+Compiled loops identify activations by number; networks/layers.py has torch's. Under relu half of
+the units are zero. The sums stay in the processor's registers (parser/kernels/llvm.py).
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def activation_number(name: str) -> int:
     """
     if name not in ACTIVATIONS:
         near = did_you_mean(name, ACTIVATIONS)
-        raise OptimalStepError(f"unknown activation {name!r}{near}; known: {', '.join(ACTIVATIONS)}")
+        raise OptimalStepError(
+            f"unknown activation {name!r}{near}; known: {', '.join(ACTIVATIONS)}"
+        )
     return ACTIVATIONS.index(name)
 
 
@@ -70,7 +72,9 @@ def activate(x, activation):
 
 @kernel()
 def activate_units(hidden, activation, active):
-    """Apply the activation to ``hidden``, and fill in ``active``, the units that are not zero; return how many."""
+    """Apply the activation to ``hidden``, and fill in ``active``,
+    the units that are not zero; return how many.
+    """
     count = 0
     for h in range(len(hidden)):
         hidden[h] = activate(hidden[h], activation)
@@ -102,15 +106,27 @@ def scores_of_units(hidden, weights, bias, active, count, scores):
         if groups:
             _add_groups(some, hidden, weights, active, 0, groups, scores, first * WIDTH)
         if count % _GROUP:
-            _add_units(some, hidden, weights, active, groups * _GROUP, count % _GROUP, scores, first * WIDTH)
+            _add_units(
+                some,
+                hidden,
+                weights,
+                active,
+                groups * _GROUP,
+                count % _GROUP,
+                scores,
+                first * WIDTH,
+            )
 
 
 def _adder(group: int) -> Callable[..., None]:
-    """Return the intrinsic that adds to vectors of scores; for plain Python (NUMBA_DISABLE_JIT), a function."""
+    """Return the intrinsic that adds to vectors of scores; for plain Python (NUMBA_DISABLE_JIT),
+    a function.
+    """
 
     @intrinsic
     def add(typing_context, vectors, hidden, weights, active, first_unit, groups, scores, column):
-        """Add the products of some units to scores; the products of ``group`` units are summed first.
+        """Add the products of some units to scores;
+        the products of ``group`` units are summed first.
 
         Args:
             vectors: the number of vectors of WIDTH scores, from 1 to _VECTORS.
@@ -122,13 +138,18 @@ def _adder(group: int) -> Callable[..., None]:
             scores: float32[outputs].
             column: the first of the scores.
         """
-        check_arrays((hidden, weights, active, scores), (types.float32, types.float32, types.int32, types.float32))
+        check_arrays(
+            (hidden, weights, active, scores),
+            (types.float32, types.float32, types.int32, types.float32),
+        )
         intp = types.intp
         return types.void(intp, hidden, weights, active, intp, intp, scores, intp), _code
 
     def plain(vectors, hidden, weights, active, first_unit, groups, scores, column):
         units = active[first_unit : first_unit + groups * group]
-        scores[column : column + vectors * WIDTH] += hidden[units] @ weights[units, column : column + vectors * WIDTH]
+        scores[column : column + vectors * WIDTH] += (
+            hidden[units] @ weights[units, column : column + vectors * WIDTH]
+        )
 
     def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         for vectors in range(1, _VECTORS + 1):
@@ -143,17 +164,25 @@ def _adder(group: int) -> Callable[..., None]:
         columns = [builder.add(column, SIZE(v * WIDTH)) for v in range(vectors)]
 
         def inputs(step: Any) -> list[Any]:
-            places = [builder.add(element(builder, step, SIZE(group), first_unit), SIZE(i)) for i in range(group)]
+            places = [
+                builder.add(element(builder, step, SIZE(group), first_unit), SIZE(i))
+                for i in range(group)
+            ]
             return [builder.sext(load(builder, active, place, INT), SIZE) for place in places]
 
         def left(units: list[Any], _: int) -> list[Any]:
             return [load_float(builder, hidden, unit) for unit in units]
 
         def right(units: list[Any], v: int) -> list[Any]:
-            return [load(builder, weights, element(builder, unit, outputs, columns[v]), FLOATS) for unit in units]
+            return [
+                load(builder, weights, element(builder, unit, outputs, columns[v]), FLOATS)
+                for unit in units
+            ]
 
         first = [[load(builder, scores, at, FLOATS)] for at in columns]
-        sums = sums_of_products(builder, groups, first, inputs, left, right, partial(add_floats, builder))
+        sums = sums_of_products(
+            builder, groups, first, inputs, left, right, partial(add_floats, builder)
+        )
         for at, (total,) in zip(columns, sums, strict=True):
             store(builder, total, scores, at)
 

@@ -1,8 +1,9 @@
-"""Hash tables that number their keys, without a Python object for each: byte strings in a larger array, such as the words of a
-file, and vectors of integers, such as the attributes of words.
+"""Hash tables that number their keys, without a Python object for each: byte strings in a larger
+array, such as the words of a file, and vectors of integers, such as the attributes of words.
 
-A common table for both, for sequences of any length, would take a third longer for short vectors. Tables inside kernels are
-separate: linear/weights.py moves entries instead of numbering them, and decoding/beam/tree_stacks.py makes no arrays.
+A common table for both, for sequences of any length, would take a third longer for short vectors.
+Tables inside kernels are separate: linear/weights.py moves entries instead of numbering them, and
+decoding/beam/tree_stacks.py makes no arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class ByteTable:
     """
 
     _hashes: np.ndarray  # uint64[strings], with spare capacity
-    _slots: np.ndarray  # int32[a power of two], the numbers of strings, at places that their hashes determine
+    # int32[a power of two], the numbers of strings, at places that their hashes determine
+    _slots: np.ndarray
 
     def __init__(self) -> None:
         self._n = self.n_bytes = 0
@@ -39,7 +41,8 @@ class ByteTable:
         return self._n
 
     def look_up(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return the numbers, int32[n], of the strings ``text[begins[i] : ends[i]]``; new strings get the next numbers.
+        """Return the numbers, int32[n], of the strings ``text[begins[i] : ends[i]]``;
+        new strings get the next numbers.
 
         Args:
             text: uint8; the strings have no newlines.
@@ -47,17 +50,35 @@ class ByteTable:
         """
         self._grow(len(begins), int(ends.sum() - begins.sum()) + len(begins))
         text = text.view()
-        text.flags.writeable = False  # as a file's bytes are; for another array type all would be compiled once more
+        # as a file's bytes are; for another array type all would be compiled once more
+        text.flags.writeable = False
         numbers = np.empty(len(begins), np.int32)
         self._n, self.n_bytes = _look_up(
-            text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes, numbers
+            text,
+            begins,
+            ends,
+            self.keys,
+            self.starts,
+            self._hashes,
+            self._slots,
+            self._n,
+            self.n_bytes,
+            numbers,
         )
         return numbers
 
     def strings(self, first: int) -> list[str]:
-        """Return the strings from number ``first`` on, decoded; bytes that are not UTF-8 become surrogates."""
-        # Decoding all at once gives the same as one by one: no UTF-8 sequence, valid or not, contains a newline.
-        return self.keys[self.starts[first] : self.n_bytes].tobytes().decode("utf-8", "surrogateescape").split("\n")[:-1]
+        """Return the strings from number ``first`` on, decoded;
+        bytes that are not UTF-8 become surrogates.
+        """
+        # Decoding all at once gives the same as one by one: no UTF-8 sequence,
+        # valid or not, contains a newline.
+        return (
+            self.keys[self.starts[first] : self.n_bytes]
+            .tobytes()
+            .decode("utf-8", "surrogateescape")
+            .split("\n")[:-1]
+        )
 
     def _grow(self, more: int, more_bytes: int) -> None:
         """Make space for more strings and bytes; at least half of the slots stay free."""
@@ -81,7 +102,8 @@ class VectorTable:
         vectors: int32[vectors, width], with spare capacity: the numbered vectors.
     """
 
-    _slots: np.ndarray  # int32[a power of two], the numbers of vectors, at places that their hashes determine
+    # int32[a power of two], the numbers of vectors, at places that their hashes determine
+    _slots: np.ndarray
 
     def __init__(self, width: int) -> None:
         self._n = 0
@@ -93,14 +115,19 @@ class VectorTable:
         return self._n
 
     def look_up(self, columns: np.ndarray) -> np.ndarray:
-        """Return int32[n], the numbers of the columns of int32[width, n]; new columns get the next numbers."""
+        """Return int32[n], the numbers of the columns of int32[width, n];
+        new columns get the next numbers.
+        """
         if (n := self._n + columns.shape[1]) > len(self.vectors):
             vectors, slots = np.empty((2 * n, self.vectors.shape[1]), np.int32), _free_slots(n)
             old_columns = np.ascontiguousarray(self.vectors[: self._n].T)
-            _look_up_columns(old_columns, vectors, slots, 0, np.empty(self._n, np.int32))  # in order, so numbers stay the same
+            # in order, so numbers stay the same
+            _look_up_columns(old_columns, vectors, slots, 0, np.empty(self._n, np.int32))
             self.vectors, self._slots = vectors, slots
         numbers = np.empty(columns.shape[1], np.int32)
-        self._n = _look_up_columns(np.ascontiguousarray(columns), self.vectors, self._slots, self._n, numbers)
+        self._n = _look_up_columns(
+            np.ascontiguousarray(columns), self.vectors, self._slots, self._n, numbers
+        )
         return numbers
 
 
@@ -118,7 +145,9 @@ def longer(array: np.ndarray, size: int) -> np.ndarray:
 
 @kernel()
 def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes, numbers):
-    """Fill in the number of every string; return how many strings and bytes of keys there are now."""
+    """Fill in the number of every string; return how many strings and bytes of keys there are
+    now.
+    """
     mask = np.uint64(len(slots) - 1)
     for i in range(len(begins)):
         begin, end = begins[i], ends[i]
@@ -130,7 +159,9 @@ def _look_up(text, begins, ends, keys, starts, hashes, slots, n, n_bytes, number
             number = slots[slot]
             if number == _FREE:
                 break
-            if hashes[number] == hashed and _same(text, begin, end, keys, starts[number], starts[number + 1] - 1):
+            if hashes[number] == hashed and _same(
+                text, begin, end, keys, starts[number], starts[number + 1] - 1
+            ):
                 break
             slot = (slot + np.uint64(1)) & mask
         if number == _FREE:
@@ -175,11 +206,14 @@ def _fill_slots(hashes, n, slots):
 
 @kernel()
 def _look_up_columns(columns, vectors, slots, n, numbers):
-    """Fill in the number of every column, adding new vectors; return how many vectors there are now."""
+    """Fill in the number of every column, adding new vectors;
+    return how many vectors there are now.
+    """
     for i in range(columns.shape[1]):
         slot = _slot_of_column(columns, i, vectors, slots)
         if slots[slot] == _FREE:
-            for a in range(len(columns)):  # assigning a slice takes long to compile (oracles/kernel_cache.py)
+            # assigning a slice takes long to compile (oracles/kernel_cache.py)
+            for a in range(len(columns)):
                 vectors[n, a] = columns[a, i]
             slots[slot] = n
             n += 1

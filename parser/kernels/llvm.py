@@ -1,8 +1,8 @@
 """Tiles of matrix products in LLVM's vector instructions, the building blocks of numba intrinsics.
 
-A tile is a block of sums: some rows of some vectors of WIDTH columns each. numba compiles loops over arrays well, but reads and
-writes sums in an array at every step; here they stay in the processor's registers. LLVM divides vectors of WIDTH numbers into
-vectors of the processor's size.
+A tile is a block of sums: some rows of some vectors of WIDTH columns each. numba compiles loops
+over arrays well, but reads and writes sums in an array at every step; here they stay in the
+processor's registers. LLVM divides vectors of WIDTH numbers into vectors of the processor's size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _FIRST_OF_ALL = ir.Constant(ir.VectorType(INT, WIDTH), [0] * WIDTH)
 
 
 def instructions() -> set[str]:
-    """Return the instruction sets that numba compiles for: this processor's, unless the environment names another one."""
+    """Return the instruction sets that numba compiles for: this processor's,
+    unless the environment names another one.
+    """
     if _CONFIG.CPU_FEATURES is not None:
         names = _CONFIG.CPU_FEATURES
     elif _CONFIG.CPU_NAME in (None, "host"):
@@ -42,7 +44,8 @@ def instructions() -> set[str]:
     return {name[1:] for name in names.split(",") if name.startswith("+")}
 
 
-# How many vectors of sums leave registers for others: AVX-512 has 32, one for each vector; AVX2 has 16, two for each vector.
+# How many vectors of sums leave registers for others: AVX-512 has 32, one for each vector;
+# AVX2 has 16, two for each vector.
 ROWS = 8 if "avx512f" in instructions() else 6
 
 
@@ -54,7 +57,8 @@ def check_arrays(arrays: Sequence[Any], *element_types: tuple[Any, ...]) -> None
         element_types: the allowed combinations, each a tuple of one element type for each array.
 
     Raises:
-        TypingError: other element types, or not contiguous: the intrinsic would read and write outside of the arrays.
+        TypingError: other element types, or not contiguous:
+            the intrinsic would read and write outside of the arrays.
     """
     numbers = tuple(array.dtype for array in arrays)
     if any(array.layout != "C" for array in arrays) or numbers not in element_types:
@@ -64,7 +68,11 @@ def check_arrays(arrays: Sequence[Any], *element_types: tuple[Any, ...]) -> None
 def arrays_of(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
     """Return the arrays among the arguments that numba gives an intrinsic."""
     pairs = zip(signature.args, arguments, strict=True)
-    return [context.make_array(kind)(context, builder, value) for kind, value in pairs if isinstance(kind, types.Array)]
+    return [
+        context.make_array(kind)(context, builder, value)
+        for kind, value in pairs
+        if isinstance(kind, types.Array)
+    ]
 
 
 def sums_of_products(
@@ -76,7 +84,8 @@ def sums_of_products(
     right: Callable[[Any, int], Any],
     add: Callable[[Any, Any, Any], Any],
 ) -> list[list[Any]]:
-    """Return the sums of a tile; each adds its products in the order of the steps, independently of the rest of the tile.
+    """Return the sums of a tile; each adds its products in the order of the steps,
+    independently of the rest of the tile.
 
     Args:
         builder: receives the instructions.
@@ -96,7 +105,10 @@ def sums_of_products(
     after = builder.append_basic_block("store")
     builder.branch(within)
     builder.position_at_end(within)
-    step, *sums = [builder.phi(SIZE), *(builder.phi(value.type) for column in first for value in column)]
+    step, *sums = [
+        builder.phi(SIZE),
+        *(builder.phi(value.type) for column in first for value in column),
+    ]
     here = inputs(step)
     row_factors: list[Any] = []
     following = []
@@ -117,7 +129,9 @@ def sums_of_products(
 
 
 def add_floats(builder: Any, total: Any, left: list[Any], right: list[Any]) -> Any:
-    """Return a sum of floats plus the products of factors; several products are summed before they are added."""
+    """Return a sum of floats plus the products of factors;
+    several products are summed before they are added.
+    """
     fused = function(builder, "llvm.fmuladd.v16f32", FLOATS)
     pairs = list(zip(left, right, strict=True))
     if len(pairs) == 1:

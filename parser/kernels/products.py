@@ -1,12 +1,13 @@
 """Matrix products of vectors and frozen weights, with a fixed order of additions.
 
-BLAS libraries choose among several methods by the number of vectors, so the last digits of a product depend on the other
-vectors. Here they do not: the vector of a token depends only on its sentence, however a file is divided among threads. For the
-sizes of our encoders this is also faster than the libraries of torch and NumPy,
+BLAS libraries choose among several methods by the number of vectors, so the last digits of a
+product depend on the other vectors. Here they do not: the vector of a token depends only on its
+sentence, however a file is divided among threads. For the sizes of our encoders this is also faster
+than the libraries of torch and NumPy,
 and torch, which takes seconds to load, is not needed.
 
-In 8 bits, a vector has unsigned integers, one of which means 0; a row of weights has signed integers and its own scale. Sums of
-their products are exact.
+In 8 bits, a vector has unsigned integers, one of which means 0; a row of weights has signed
+integers and its own scale. Sums of their products are exact.
 """
 
 from __future__ import annotations
@@ -16,10 +17,18 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.kernels import kernel
-from parser.kernels.tiles import GROUP, NO_SCALE, NO_START, ROWS, WIDTH, tile_of_one_row, tile_of_rows
+from parser.kernels.tiles import (
+    GROUP,
+    NO_SCALE,
+    NO_START,
+    ROWS,
+    WIDTH,
+    tile_of_one_row,
+    tile_of_rows,
+)
 
-# How many vectors are multiplied by all panels before the next ones: with 400 numbers each they take 200 kilobytes, which stay
-# in a processor's second-level cache.
+# How many vectors are multiplied by all panels before the next ones: with 400 numbers each they
+# take 200 kilobytes, which stay in a processor's second-level cache.
 _BLOCK = 16 * ROWS
 
 
@@ -27,8 +36,8 @@ class Panels(NamedTuple):
     """Weights in panels of WIDTH outputs; the last panel may be padded with zeros.
 
     Attributes:
-        weights: float32[panels, inputs, WIDTH], or float32[panels, inputs / GROUP, GROUP, WIDTH] for groups of four, or
-            int8[panels, inputs / GROUP, WIDTH, GROUP].
+        weights: float32[panels, inputs, WIDTH], or float32[panels, inputs / GROUP, GROUP, WIDTH]
+            for groups of four, or int8[panels, inputs / GROUP, WIDTH, GROUP].
         start: for integers, int32[panels * WIDTH], the initial values of sums.
         scale: for integers, float32[panels * WIDTH], the factors of sums.
         bias: float32[panels * WIDTH], added at the end.
@@ -41,17 +50,21 @@ class Panels(NamedTuple):
 
 
 def panels_of_floats(weights: np.ndarray, bias: np.ndarray | None = None) -> Panels:
-    """Return panels that multiply float32[n, inputs] by float32[outputs, inputs] and add float32[outputs]."""
+    """Return panels that multiply float32[n, inputs] by float32[outputs,
+    inputs] and add float32[outputs].
+    """
     padded = _padded(np.asarray(weights, np.float32))
     by_panel = padded.reshape(len(padded) // WIDTH, WIDTH, padded.shape[1]).transpose(0, 2, 1)
     return Panels(np.ascontiguousarray(by_panel), NO_START, NO_SCALE, _bias(bias, len(weights)))
 
 
 def panels_in_fours(weights: np.ndarray) -> Panels:
-    """Return panels as panels_of_floats() does, but the products of four inputs are summed before they are added to a sum.
+    """Return panels as panels_of_floats() does,
+    but the products of four inputs are summed before they are added to a sum.
 
     Args:
-        weights: float32[outputs, inputs], or float32[parts, outputs, inputs]: then each part has its own panels.
+        weights: float32[outputs, inputs], or float32[parts, outputs, inputs]:
+            then each part has its own panels.
     """
     parts = weights[None] if weights.ndim == 2 else weights
     n, outputs, inputs = parts.shape
@@ -64,8 +77,11 @@ def panels_in_fours(weights: np.ndarray) -> Panels:
     return Panels(panels, NO_START, NO_SCALE, np.zeros(n * outputs, np.float32))
 
 
-def panels_of_integers(weights: np.ndarray, scale: np.ndarray, zero: int, bias: np.ndarray | None = None) -> Panels:
-    """Return panels that multiply uint8[n, inputs] by int8[outputs, inputs] and float32[outputs], and add float32[outputs].
+def panels_of_integers(
+    weights: np.ndarray, scale: np.ndarray, zero: int, bias: np.ndarray | None = None
+) -> Panels:
+    """Return panels that multiply uint8[n, inputs] by int8[outputs, inputs] and float32[outputs],
+    and add float32[outputs].
 
     Args:
         weights: integers from -127 to 127.

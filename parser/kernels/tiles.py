@@ -1,8 +1,10 @@
-"""Tiles of matrix products, the innermost loops of products.py and of training: some rows of WIDTH columns (see llvm.py).
+"""Tiles of matrix products, the innermost loops of products.py and of training:
+some rows of WIDTH columns (see llvm.py).
 
-Each sum begins with the bias and adds its products in a fixed order, for any number of rows, so it does not depend on other
-rows. Products are added one by one in the order of the inputs, or in groups of four that are summed first. (Groups repeat the
-order of an earlier kernel: for vectors of a multiple of four numbers, as in all recipes, trees are the same to the last byte.)
+Each sum begins with the bias and adds its products in a fixed order, for any number of rows, so it
+does not depend on other rows. Products are added one by one in the order of the inputs, or in
+groups of four that are summed first. (Groups repeat the order of an earlier kernel: for vectors of
+a multiple of four numbers, as in all recipes, trees are the same to the last byte.)
 """
 
 from __future__ import annotations
@@ -38,18 +40,31 @@ from parser.kernels.llvm import (
     sums_of_products,
 )
 
-# Inputs of a group, whose products are summed before they are added to a sum; for 8-bit integers, by one instruction.
+# Inputs of a group, whose products are summed before they are added to a sum;
+# for 8-bit integers, by one instruction.
 GROUP = 4
 
-# To how many sums of integers one instruction of the processor (VNNI) adds the products of a group; 0: it has none.
-_VNNI = 16 if {"avx512vnni", "avx512bw"} <= instructions() else 8 if "avxvnni" in instructions() else 0
+# To how many sums of integers one instruction of the processor (VNNI) adds the products of a group;
+# 0: it has none.
+_VNNI = (
+    16 if {"avx512vnni", "avx512bw"} <= instructions() else 8 if "avxvnni" in instructions() else 0
+)
 
-_OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.float32, types.float32)
+_OF_FLOATS = (
+    types.float32,
+    types.float32,
+    types.int32,
+    types.float32,
+    types.float32,
+    types.float32,
+)
 _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
 
 
 def _panel_tile(rows: int) -> Callable[..., None]:
-    """Return the intrinsic for tiles of ``rows`` rows; for plain Python (NUMBA_DISABLE_JIT), an equivalent function."""
+    """Return the intrinsic for tiles of ``rows`` rows; for plain Python (NUMBA_DISABLE_JIT),
+    an equivalent function.
+    """
 
     @intrinsic
     def tile(typing_context, vectors, row, weights, panel, start, scale, bias, products):
@@ -58,15 +73,17 @@ def _panel_tile(rows: int) -> Callable[..., None]:
         Args:
             vectors: float32 or uint8[n, size].
             row: the first of the vectors.
-            weights: float32[panels, size, WIDTH], or float32[panels, size / GROUP, GROUP, WIDTH] for groups, or
-                int8[panels, size / GROUP, WIDTH, GROUP] for integers.
+            weights: float32[panels, size, WIDTH], or float32[panels, size / GROUP, GROUP, WIDTH]
+                for groups, or int8[panels, size / GROUP, WIDTH, GROUP] for integers.
             panel: the number of the panel.
             start: int32[outputs], the initial values of integer sums.
             scale: float32[outputs], the factors of integer sums.
             bias: float32[outputs].
             products: float32[n, outputs]; the tile is overwritten.
         """
-        signature = types.void(vectors, types.intp, weights, types.intp, start, scale, bias, products)
+        signature = types.void(
+            vectors, types.intp, weights, types.intp, start, scale, bias, products
+        )
         check_arrays((vectors, weights, start, scale, bias, products), _OF_FLOATS, _OF_INTEGERS)
         return signature, _code
 
@@ -76,12 +93,18 @@ def _panel_tile(rows: int) -> Callable[..., None]:
         if vectors.dtype == np.uint8:
             by_input = weights[panel].transpose(0, 2, 1).reshape(-1, WIDTH).astype(np.int32)
             sums = start[columns] + some.astype(np.int32) @ by_input
-            products[row : row + rows, columns] = sums.astype(np.float32) * scale[columns] + bias[columns]
+            products[row : row + rows, columns] = (
+                sums.astype(np.float32) * scale[columns] + bias[columns]
+            )
         else:
-            products[row : row + rows, columns] = some @ weights[panel].reshape(-1, WIDTH) + bias[columns]
+            products[row : row + rows, columns] = (
+                some @ weights[panel].reshape(-1, WIDTH) + bias[columns]
+            )
 
     def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vectors, weights, start, scale, bias, products = arrays_of(context, builder, signature, arguments)
+        vectors, weights, start, scale, bias, products = arrays_of(
+            context, builder, signature, arguments
+        )
         row, panel = arguments[1], arguments[3]
         size, outputs = (builder.extract_value(array.shape, 1) for array in (vectors, products))
         column = builder.mul(panel, SIZE(WIDTH))
@@ -94,28 +117,52 @@ def _panel_tile(rows: int) -> Callable[..., None]:
                 return [element(builder, step, SIZE(group), SIZE(i)) for i in range(group)]
 
             def left(places: list[Any], r: int) -> list[Any]:
-                return [load_float(builder, vectors, element(builder, tile_rows[r], size, place)) for place in places]
+                return [
+                    load_float(builder, vectors, element(builder, tile_rows[r], size, place))
+                    for place in places
+                ]
 
             def right(places: list[Any], _: int) -> list[Any]:
-                return [_of_panel(builder, weights, element(builder, panel, size, place), FLOATS) for place in places]
+                return [
+                    _of_panel(builder, weights, element(builder, panel, size, place), FLOATS)
+                    for place in places
+                ]
 
             first = load(builder, bias, column, FLOATS)
-            (sums,) = sums_of_products(builder, steps, [[first] * rows], inputs, left, right, partial(add_floats, builder))
+            (sums,) = sums_of_products(
+                builder, steps, [[first] * rows], inputs, left, right, partial(add_floats, builder)
+            )
         else:
             byte_products = _ProductsOfBytes(builder)
 
             def group_of_vector(step: Any, r: int) -> Any:
-                return load(builder, vectors, element(builder, tile_rows[r], size, builder.mul(step, SIZE(GROUP))), INT)
+                return load(
+                    builder,
+                    vectors,
+                    element(builder, tile_rows[r], size, builder.mul(step, SIZE(GROUP))),
+                    INT,
+                )
 
             def group_of_weights(step: Any, _: int) -> list[Any]:
-                return byte_products.factors(_of_panel(builder, weights, element(builder, panel, steps, step), INTS))
+                return byte_products.factors(
+                    _of_panel(builder, weights, element(builder, panel, steps, step), INTS)
+                )
 
             first = load(builder, start, column, INTS)
             (sums,) = sums_of_products(
-                builder, steps, [[first] * rows], lambda step: step, group_of_vector, group_of_weights, byte_products.added
+                builder,
+                steps,
+                [[first] * rows],
+                lambda step: step,
+                group_of_vector,
+                group_of_weights,
+                byte_products.added,
             )
             factor, term = (load(builder, array, column, FLOATS) for array in (scale, bias))
-            sums = [add_floats(builder, term, [builder.sitofp(row_sums, FLOATS)], [factor]) for row_sums in sums]
+            sums = [
+                add_floats(builder, term, [builder.sitofp(row_sums, FLOATS)], [factor])
+                for row_sums in sums
+            ]
         for at, row_sums in zip(tile_rows, sums, strict=True):
             store(builder, row_sums, products, element(builder, at, outputs, column))
         return context.get_dummy_value()
@@ -125,21 +172,28 @@ def _panel_tile(rows: int) -> Callable[..., None]:
 
 def _of_panel(builder: Any, weights: Any, number: Any, kind: ir.Type) -> Any:
     """Load a vector of the panels of weights; ``number`` counts such vectors."""
-    return builder.load(builder.gep(builder.bitcast(weights.data, kind.as_pointer()), [number]), align=1)
+    return builder.load(
+        builder.gep(builder.bitcast(weights.data, kind.as_pointer()), [number]), align=1
+    )
 
 
 def _strided_tile(rows: int) -> Callable[..., None]:
     """Return an intrinsic like _panel_tile()'s for factors with any strides.
 
-    In training the weights change with every batch; to rearrange them as panels would take as long as to multiply by them.
+    In training the weights change with every batch;
+    to rearrange them as panels would take as long as to multiply by them.
     """
 
     @intrinsic
-    def tile(typing_context, a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start, c_row):
-        """Store ``rows`` rows of WIDTH sums: row r is the sum of ``a[r, k] * b[k]`` over k, where b[k] is WIDTH numbers.
+    def tile(
+        typing_context, a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start, c_row
+    ):
+        """Store ``rows`` rows of WIDTH sums: row r is the sum of ``a[r, k] * b[k]`` over k,
+        where b[k] is WIDTH numbers.
 
         Args:
-            a: float32, contiguous, as are b and c; elements are counted from the start of the memory.
+            a: float32, contiguous, as are b and c;
+                elements are counted from the start of the memory.
             a_start: the place of a[0, 0].
             a_row: the distance from a[r, k] to a[r + 1, k].
             a_step: the distance from a[r, k] to a[r, k + 1].
@@ -162,12 +216,17 @@ def _strided_tile(rows: int) -> Callable[..., None]:
         a, b, c = a.reshape(-1), b.reshape(-1), c.reshape(-1)
         for r in range(rows):
             for j in range(WIDTH):
-                pairs = ((a[a_start + r * a_row + k * a_step], b[b_start + k * b_step + j]) for k in range(steps))
+                pairs = (
+                    (a[a_start + r * a_row + k * a_step], b[b_start + k * b_step + j])
+                    for k in range(steps)
+                )
                 c[c_start + r * c_row + j] = sum(x * y for x, y in pairs)
 
     def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         a, b, c = arrays_of(context, builder, signature, arguments)
-        a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row = (arguments[i] for i in (1, 2, 3, 5, 6, 7, 9, 10))
+        a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row = (
+            arguments[i] for i in (1, 2, 3, 5, 6, 7, 9, 10)
+        )
         tile_rows = [element(builder, SIZE(r), a_row, a_start) for r in range(rows)]
 
         def left(step: Any, r: int) -> list[Any]:
@@ -177,7 +236,9 @@ def _strided_tile(rows: int) -> Callable[..., None]:
             return [load(builder, b, element(builder, step, b_step, b_start), FLOATS)]
 
         first = [FLOATS([0.0] * WIDTH)] * rows
-        (sums,) = sums_of_products(builder, steps, [first], lambda step: step, left, right, partial(add_floats, builder))
+        (sums,) = sums_of_products(
+            builder, steps, [first], lambda step: step, left, right, partial(add_floats, builder)
+        )
         for r, row_sums in enumerate(sums):
             store(builder, row_sums, c, element(builder, SIZE(r), c_row, c_start))
         return context.get_dummy_value()
@@ -186,22 +247,27 @@ def _strided_tile(rows: int) -> Callable[..., None]:
 
 
 class _ProductsOfBytes:
-    """Instructions that multiply four unsigned bytes of a vector by four signed bytes of each weight, and sum the products.
+    """Instructions that multiply four unsigned bytes of a vector by four signed bytes of each
+    weight, and sum the products.
 
-    With VNNI this is one instruction. Without it, the bytes at even places and the bytes at odd places are widened to 16 bits,
-    and LLVM chooses the instructions: from SSE2 on, one multiplies pairs and adds the products. Sums of integers are exact, so
-    all methods have the same result.
+    With VNNI this is one instruction. Without it, the bytes at even places and the bytes at odd
+    places are widened to 16 bits, and LLVM chooses the instructions: from SSE2 on, one multiplies
+    pairs and adds the products. Sums of integers are exact, so all methods have the same result.
     """
 
     def __init__(self, builder: Any) -> None:
         self._builder = builder
 
     def factors(self, weights: Any) -> list[Any]:
-        """Return the factors for added() from four signed bytes in each of WIDTH integers, for all rows of a tile."""
+        """Return the factors for added() from four signed bytes in each of WIDTH integers,
+        for all rows of a tile.
+        """
         return [weights] if _VNNI else self._widened(weights, self._builder.ashr)
 
     def added(self, sums: Any, vector: Any, weights: list[Any]) -> Any:
-        """Return the sums plus the products of a vector's four unsigned bytes and the bytes of each weight."""
+        """Return the sums plus the products of a vector's four unsigned bytes and the bytes of each
+        weight.
+        """
         builder = self._builder
         vector = broadcast(builder, vector, INTS)
         if _VNNI:
@@ -217,19 +283,28 @@ class _ProductsOfBytes:
         builder = self._builder
         parts = []
         for first in range(0, WIDTH, _VNNI):
-            operands = [self._chosen(operand, range(first, first + _VNNI)) for operand in (sums, vector, weights)]
+            operands = [
+                self._chosen(operand, range(first, first + _VNNI))
+                for operand in (sums, vector, weights)
+            ]
             name = f"llvm.x86.avx512.vpdpbusd.{32 * _VNNI}"
             parts.append(builder.call(function(builder, name, operands[0].type), operands))
-        return parts[0] if len(parts) == 1 else builder.shuffle_vector(*parts, _places(range(WIDTH)))
+        return (
+            parts[0] if len(parts) == 1 else builder.shuffle_vector(*parts, _places(range(WIDTH)))
+        )
 
     def _widened(self, integers: Any, shift_right: Callable[[Any, Any], Any]) -> list[Any]:
-        """Return the bytes at even and at odd places as 16-bit integers; the shift decides whether they are signed."""
+        """Return the bytes at even and at odd places as 16-bit integers;
+        the shift decides whether they are signed.
+        """
         kind = ir.VectorType(ir.IntType(16), 2 * WIDTH)
         pairs, eight = self._builder.bitcast(integers, kind), ir.Constant(kind, [8] * 2 * WIDTH)
         return [shift_right(self._builder.shl(pairs, eight), eight), shift_right(pairs, eight)]
 
     def _chosen(self, numbers: Any, places: range) -> Any:
-        return self._builder.shuffle_vector(numbers, ir.Constant(numbers.type, ir.Undefined), _places(places))
+        return self._builder.shuffle_vector(
+            numbers, ir.Constant(numbers.type, ir.Undefined), _places(places)
+        )
 
 
 def _places(places: range) -> ir.Constant:

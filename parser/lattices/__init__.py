@@ -1,19 +1,23 @@
-"""Word lattices: the words that a sentence may have, as arcs between nodes 0 to N, and how CoNLL-UL writes them.
+"""Word lattices: the words that a sentence may have, as arcs between nodes 0 to N,
+and how CoNLL-UL writes them.
 
-Every path from node 0 to node N is a way to read the sentence. Nodes are in topological order, so that every arc leads to a
-higher number. A surface token is the stretch of nodes between which its arcs lie; no arc leads from one token into another.
+Every path from node 0 to node N is a way to read the sentence. Nodes are in topological order, so
+that every arc leads to a higher number. A surface token is the stretch of nodes between which its
+arcs lie; no arc leads from one token into another.
 
-The length of an arc is the number of nodes that it advances by. A search counts its steps in these lengths
-(decoding/lattice/compiled.py): all paths have the length N, whatever the number of their words.
+The length of an arc is the number of nodes that it advances by. A search counts its steps in these
+lengths (decoding/lattice/compiled.py): all paths have the length N, whatever the number of their
+words.
 
-CoNLL-UL is lattices as lines of text (More et al. 2018, https://conllul.github.io). A sentence is comments, ``# key = value``,
-and lines of two kinds, until a blank line:
+CoNLL-UL is lattices as lines of text (More et al. 2018, https://conllul.github.io). A sentence is
+comments, ``# key = value``, and lines of two kinds, until a blank line:
 
     a-b <TAB> form [<TAB> misc]                           a surface token, between the nodes a and b
-    u <TAB> v <TAB> form lemma upos xpos feats [misc [_]]  an arc from node u to node v; 7 to 9 columns
+    u <TAB> v <TAB> form lemma upos xpos feats [misc [_]]  an arc from node u to node v;
+                                                           7 to 9 columns
 
-A token may have no line if all its arcs lead from one node to the next; its form is then that of the first arc. Of the arcs'
-MISC only SpaceAfter=No is read: in some files MISC marks the gold arcs.
+A token may have no line if all its arcs lead from one node to the next; its form is then that of
+the first arc. Of the arcs' MISC only SpaceAfter=No is read: in some files MISC marks the gold arcs.
 """
 
 from __future__ import annotations
@@ -29,7 +33,16 @@ from typing import NamedTuple
 import numpy as np
 
 from oracles.errors import OptimalStepError
-from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, ConlluError, LineError, describe_place, is_blank, shortened
+from parser.conllu.checks import (
+    BYTE_ORDER_MARK,
+    EMPTY,
+    NO_SPACE,
+    ConlluError,
+    LineError,
+    describe_place,
+    is_blank,
+    shortened,
+)
 from parser.conllu.files import open_input
 from parser.conllu.formats import TO_UTF8
 from parser.conllu.stream import sent_id
@@ -61,14 +74,16 @@ class Arc(NamedTuple):
 
 @dataclass(slots=True)
 class Lattice:
-    """A lattice; its arcs are in the order of the nodes that they start from, and serve as the columns of words (Columns).
+    """A lattice; its arcs are in the order of the nodes that they start from, and serve as the
+    columns of words (Columns).
 
     Attributes:
         starts, ends: int32[arcs], the nodes of each arc.
         forms, lemmas, upos, xpos, feats: the columns of each arc.
         tokens: the surface tokens, in order; together they cover 0 to N.
         comments: the lines of comments, without line ends.
-        where: file, first line, number and sent_id: the beginning of an error message about the sentence.
+        where: file, first line, number and sent_id:
+            the beginning of an error message about the sentence.
         sent_id: the value of the comment sent_id, empty if there is none.
     """
 
@@ -93,7 +108,9 @@ class Lattice:
         where: str = "",
         sent_id: str = "",
     ) -> Lattice:
-        """Return a lattice of arcs in any order; arcs from the same node keep their order. Nothing is checked."""
+        """Return a lattice of arcs in any order; arcs from the same node keep their order.
+        Nothing is checked.
+        """
         chosen = sorted(arcs, key=lambda arc: arc.start)
         return cls(
             starts=np.array([arc.start for arc in chosen], np.int32),
@@ -127,10 +144,17 @@ class Lattice:
     def arcs(self) -> list[Arc]:
         """The arcs."""
         nodes = self.starts.tolist(), self.ends.tolist()
-        return [Arc(*arc) for arc in zip(*nodes, self.forms, self.lemmas, self.upos, self.xpos, self.feats, strict=True)]
+        return [
+            Arc(*arc)
+            for arc in zip(
+                *nodes, self.forms, self.lemmas, self.upos, self.xpos, self.feats, strict=True
+            )
+        ]
 
     def first_arcs(self) -> np.ndarray:
-        """Return int32[N + 2]: the arcs from node v have the numbers from entry v to before entry v + 1."""
+        """Return int32[N + 2]: the arcs from node v have the numbers from entry v to before entry
+        v + 1.
+        """
         return np.searchsorted(self.starts, np.arange(self.last_node + 2)).astype(np.int32)
 
     def token_arcs(self, token: SurfaceToken) -> range:
@@ -153,7 +177,8 @@ def conllu(
 ) -> str:
     """Return the CoNLL-U of a sentence, including the blank line after it.
 
-    A token of several words, or of a single word with another form, has the line of a multiword token.
+    A token of several words, or of a single word with another form,
+    has the line of a multiword token.
 
     Args:
         arcs: a path, by the numbers of its arcs.
@@ -178,7 +203,11 @@ def conllu(
             lines.append("\t".join([f"{word + 1}-{last}", token.form, *"_______", token.misc]))
         for number, (arc, head, deprel) in enumerate(rows[word:last], word + 1):
             columns = [column[arc] for column in values]
-            lines.append("\t".join([str(number), *columns, str(head), deprel, "_", token.misc if is_word else "_"]))
+            lines.append(
+                "\t".join(
+                    [str(number), *columns, str(head), deprel, "_", token.misc if is_word else "_"]
+                )
+            )
         word = last
     return "\n".join([*lines, "", ""])
 
@@ -190,12 +219,15 @@ _TOKEN_ID = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _NODE = re.compile(r"[0-9]{1,9}")
 
-# Parsing takes memory for every node, so a few bytes must not name a billion nodes. Without gaps every node has an arc.
+# Parsing takes memory for every node, so a few bytes must not name a billion nodes.
+# Without gaps every node has an arc.
 _NODES_PER_ARC = 10
 
 
 class LatticeError(ConlluError):
-    """A file cannot be read as CoNLL-UL. The message names the file, the line, the sentence and the fix."""
+    """A file cannot be read as CoNLL-UL. The message names the file, the line,
+    the sentence and the fix.
+    """
 
 
 def is_named_lattices(path: str) -> bool:
@@ -220,7 +252,10 @@ def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice
 
 
 def stream_lattices(
-    stream: Iterable[bytes], path: str, max_arcs: int | None = None, report: Callable[[LatticeError], None] | None = None
+    stream: Iterable[bytes],
+    path: str,
+    max_arcs: int | None = None,
+    report: Callable[[LatticeError], None] | None = None,
 ) -> Iterator[Lattice]:
     """Yield the sentences of a stream of bytes, one by one.
 
@@ -228,7 +263,8 @@ def stream_lattices(
         stream: its lines, each with its line end.
         path: the name for error messages.
         max_arcs: see read_lattices().
-        report: called for each sentence that cannot be read, which is left out; None: such a sentence is an error.
+        report: called for each sentence that cannot be read, which is left out; None:
+            such a sentence is an error.
     """
     number = 0
     for first_line, lines in _sentences(stream):
@@ -237,9 +273,13 @@ def stream_lattices(
         number += 1
         identifier = sent_id(lines)
         try:
-            yield _read(lines, max_arcs, describe_place(path, first_line, number, identifier), identifier)
+            yield _read(
+                lines, max_arcs, describe_place(path, first_line, number, identifier), identifier
+            )
         except LineError as error:
-            refused = LatticeError(f"{describe_place(path, first_line + error.row, number, identifier)}: {error}")
+            refused = LatticeError(
+                f"{describe_place(path, first_line + error.row, number, identifier)}: {error}"
+            )
             if report is None:
                 raise refused from error
             report(refused)
@@ -249,7 +289,8 @@ def _sentences(stream: Iterable[bytes]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the first line of each sentence, from 1, and its lines."""
     lines: list[str] = []
     for number, raw in enumerate(chain(stream, [b"\n"]), 1):
-        line = raw.decode("utf-8", "surrogateescape")  # _read() refuses sentences that are not UTF-8
+        # _read() refuses sentences that are not UTF-8
+        line = raw.decode("utf-8", "surrogateescape")
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
         if not is_blank(line):
@@ -275,41 +316,64 @@ def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: st
     if max_arcs is not None and len(arcs) > max_arcs:
         raise LineError(
             0,
-            f"{len(arcs):,} arcs, and at most {max_arcs:,} are allowed; raise lattice.max_arcs (--max-arcs) or split it",
+            f"{len(arcs):,} arcs, and at most {max_arcs:,} are allowed; "
+            "raise lattice.max_arcs (--max-arcs) or split it",
         )
     tokens = _all_tokens(tokens, arcs)
     _check_tokens(tokens, _NODES_PER_ARC * (len(arcs) + 1))
     _check_arcs(arcs, [token for _, token in tokens])
     _check_paths(tokens, arcs)
     comments = [line for line in lines if line.startswith("#")]
-    return Lattice.of([arc for _, arc, _ in arcs], [token for _, token in tokens], comments, where, identifier)
+    return Lattice.of(
+        [arc for _, arc, _ in arcs], [token for _, token in tokens], comments, where, identifier
+    )
 
 
 def _token(row: int, columns: Sequence[str], start: int, end: int) -> SurfaceToken:
     if len(columns) not in (2, 3):
-        raise LineError(row, f"{len(columns)} columns where the line of a token has 2 or 3; separate them by tabs")
+        raise LineError(
+            row,
+            f"{len(columns)} columns where the line of a token has 2 or 3; separate them by tabs",
+        )
     if start >= end:
-        raise LineError(row, f"token {columns[0]} ends where it begins, or before; write its first and its last node")
+        raise LineError(
+            row,
+            f"token {columns[0]} ends where it begins, or before; "
+            "write its first and its last node",
+        )
     if not columns[1]:
         raise LineError(row, "an empty form; write the form of the token")
-    return SurfaceToken(start, end, columns[1], space_after_of(columns[2] if len(columns) == 3 else EMPTY))
+    return SurfaceToken(
+        start, end, columns[1], space_after_of(columns[2] if len(columns) == 3 else EMPTY)
+    )
 
 
 def _arc(row: int, columns: Sequence[str]) -> Arc:
     if not _NODE.fullmatch(columns[0]):
         raise LineError(
             row,
-            f"{shortened(columns[0])!r} is not an id; write 0-2 for a token, or the number of the node at which an arc starts",
+            f"{shortened(columns[0])!r} is not an id; write 0-2 for a token, "
+            "or the number of the node at which an arc starts",
         )
     if not 7 <= len(columns) <= 9:
         raise LineError(
-            row, f"{len(columns)} columns where an arc has 7 to 9; separate the columns by tabs and write _ in an empty one"
+            row,
+            f"{len(columns)} columns where an arc has 7 to 9; "
+            "separate the columns by tabs and write _ in an empty one",
         )
     if not _NODE.fullmatch(columns[1]):
-        raise LineError(row, f"{shortened(columns[1])!r} is not a node; write the number of the node at which the arc ends")
+        raise LineError(
+            row,
+            f"{shortened(columns[1])!r} is not a node; "
+            "write the number of the node at which the arc ends",
+        )
     start, end = int(columns[0]), int(columns[1])
     if end <= start:
-        raise LineError(row, f"the arc goes backwards, from node {start} to {end}; number the nodes in the order of the text")
+        raise LineError(
+            row,
+            f"the arc goes backwards, from node {start} to {end}; "
+            "number the nodes in the order of the text",
+        )
     if not columns[2]:
         raise LineError(row, "an empty form; write the form of the word")
     return Arc(start, end, *columns[2:7])
@@ -330,7 +394,10 @@ def _all_tokens(
         # Nodes come in pairs: a place after an odd number of them is within a token.
         within = bisect_right(ends, arc.start) % 2 == 1
         if not within and arc.end == arc.start + 1 and (arc.start, arc.end) not in tokens_by_nodes:
-            tokens_by_nodes[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, space_after_of(misc))
+            tokens_by_nodes[arc.start, arc.end] = (
+                row,
+                SurfaceToken(arc.start, arc.end, arc.form, space_after_of(misc)),
+            )
     return [tokens_by_nodes[nodes] for nodes in sorted(tokens_by_nodes)]
 
 
@@ -340,12 +407,23 @@ def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]], most: int) -> None
     for row, token in tokens:
         name = f"{token.start}-{token.end}"
         if token.start < node:
-            raise LineError(row, f"token {name} overlaps the one before it, which ends at node {node}; correct the nodes")
+            raise LineError(
+                row,
+                f"token {name} overlaps the one before it, which ends at node {node}; "
+                "correct the nodes",
+            )
         if token.start > node:
-            raise LineError(row, f"token {name} where one from node {node} is expected; correct the nodes, or add its token")
+            raise LineError(
+                row,
+                f"token {name} where one from node {node} is expected; correct the nodes, "
+                "or add its token",
+            )
         node = token.end
         if node > most:
-            raise LineError(row, f"node {node} in a sentence with far fewer arcs; number the nodes without gaps")
+            raise LineError(
+                row,
+                f"node {node} in a sentence with far fewer arcs; number the nodes without gaps",
+            )
 
 
 def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceToken]) -> None:
@@ -356,11 +434,14 @@ def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceTo
         if place < 0 or arc.end > tokens[place].end:
             raise LineError(
                 row,
-                f"the arc from node {arc.start} to {arc.end} crosses a token boundary; let each arc lie within one token",
+                f"the arc from node {arc.start} to {arc.end} crosses a token boundary; "
+                "let each arc lie within one token",
             )
 
 
-def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tuple[int, Arc, str]]) -> None:
+def _check_paths(
+    tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tuple[int, Arc, str]]
+) -> None:
     """Refuse tokens without arcs, and arcs that are on no path."""
     reached, reaching = {0}, {token.end for _, token in tokens}
     ordered = sorted(arcs, key=lambda entry: entry[1].start)
@@ -376,9 +457,16 @@ def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tupl
             raise LineError(row, f"token {token.start}-{token.end} has no arc; write at least one")
     for row, arc, _ in arcs:
         if arc.start not in reached:
-            raise LineError(row, f"node {arc.start} cannot be reached from node 0; let an arc end there, or drop this one")
+            raise LineError(
+                row,
+                f"node {arc.start} cannot be reached from node 0; let an arc end there, "
+                "or drop this one",
+            )
         if arc.end not in reaching:
-            raise LineError(row, f"no path leads on from node {arc.end}; let an arc start there, or drop this one")
+            raise LineError(
+                row,
+                f"no path leads on from node {arc.end}; let an arc start there, or drop this one",
+            )
 
 
 def text_of(lattice: Lattice) -> str:
@@ -386,5 +474,7 @@ def text_of(lattice: Lattice) -> str:
     lines, arcs = [*lattice.comments], lattice.arcs
     for token in lattice.tokens:
         lines.append(f"{token.start}-{token.end}\t{token.form}\t{token.misc}")
-        lines += ["\t".join([*map(str, arcs[number]), EMPTY]) for number in lattice.token_arcs(token)]
+        lines += [
+            "\t".join([*map(str, arcs[number]), EMPTY]) for number in lattice.token_arcs(token)
+        ]
     return "\n".join([*lines, "", ""])

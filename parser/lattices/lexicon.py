@@ -1,17 +1,20 @@
-"""A lexicon of analyses from the training part of a treebank, and the lattices that it makes of text.
+"""A lexicon of analyses from the training part of a treebank,
+and the lattices that it makes of text.
 
-An analysis of a surface token is a sequence of words that it may consist of, with lemma, UPOS, XPOS and FEATS; most have one
-word. The lexicon has all analyses of a form in training. An unknown token gets analyses of one word, with its own form: the
-most frequent tags in open classes, or the tags of forms with the same ending.
+An analysis of a surface token is a sequence of words that it may consist of, with lemma, UPOS, XPOS
+and FEATS; most have one word. The lexicon has all analyses of a form in training. An unknown token
+gets analyses of one word, with its own form: the most frequent tags in open classes, or the tags of
+forms with the same ending.
 
-Lattices of the lexicon's own sentences contain every gold path and no unknown token, so a parser could not learn to handle
-missing paths or unknown tokens. Training lattices are therefore made by jackknife: each part of the sentences with a lexicon of
-all other parts.
+Lattices of the lexicon's own sentences contain every gold path and no unknown token, so a parser
+could not learn to handle missing paths or unknown tokens. Training lattices are therefore made by
+jackknife: each part of the sentences with a lexicon of all other parts.
 
-The tags of unknown forms are guessed by their last letters (Samuelsson 1993; Brants 2000, Section 2.3). The probability of tags
-given the last k letters is their share among the forms with this ending, smoothed by the probability given the last k - 1
-letters; k = 0 means all forms. A form counts once for each of its tags, however frequent it is, because a new form resembles
-rare forms. Words with an initial capital or with digits are counted separately.
+The tags of unknown forms are guessed by their last letters (Samuelsson 1993; Brants 2000, Section
+2.3). The probability of tags given the last k letters is their share among the forms with this
+ending, smoothed by the probability given the last k - 1 letters; k = 0 means all forms. A form
+counts once for each of its tags, however frequent it is, because a new form resembles rare forms.
+Words with an initial capital or with digits are counted separately.
 """
 
 from __future__ import annotations
@@ -34,8 +37,9 @@ from parser.storage import from_json, write_json
 Tags = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
 
-# The weight of a shorter suffix relative to a longer one, and the length of the longest suffix. On dev of hu and got, the right
-# tags are equally often among the first 5 (within 1%) for weights from 0.1 to 1 and 4 to 10 letters.
+# The weight of a shorter suffix relative to a longer one, and the length of the longest suffix. On
+# dev of hu and got, the right tags are equally often among the first 5 (within 1%) for weights from
+# 0.1 to 1 and 4 to 10 letters.
 _WEIGHT, _LONGEST = 0.3, 6
 
 
@@ -43,7 +47,9 @@ class SuffixGuesser:
     """Guesses the tags of a form from forms with the same ending."""
 
     def __init__(self, forms: Iterable[tuple[str, Collection[Tags]]], most: int) -> None:
-        """``forms`` are known forms with their possible tags; ``most``: how many tags are guessed for a new form."""
+        """``forms`` are known forms with their possible tags; ``most``:
+        how many tags are guessed for a new form.
+        """
         self._most = most
         self._counts: dict[tuple[bool, bool, str], Counter[Tags]] = defaultdict(Counter)
         for form, tags in forms:
@@ -51,7 +57,9 @@ class SuffixGuesser:
                 self._counts[_ending(form, length)].update(tags)
 
     def __call__(self, form: str) -> list[Tags]:
-        """Return the most probable tags, the best first; none if no known form is of its kind (capitals, digits)."""
+        """Return the most probable tags, the best first;
+        none if no known form is of its kind (capitals, digits).
+        """
         probabilities: dict[Tags, float] = {}
         for length in range(min(_LONGEST, len(form)) + 1):
             counts = self._counts.get(_ending(form, length))
@@ -60,7 +68,8 @@ class SuffixGuesser:
             forms = counts.total()
             shorter = probabilities or {tags: count / forms for tags, count in counts.items()}
             probabilities = {
-                tags: (counts[tags] / forms + _WEIGHT * probability) / (1 + _WEIGHT) for tags, probability in shorter.items()
+                tags: (counts[tags] / forms + _WEIGHT * probability) / (1 + _WEIGHT)
+                for tags, probability in shorter.items()
             }
         return sorted(probabilities, key=lambda tags: (-probabilities[tags], tags))[: self._most]
 
@@ -108,9 +117,14 @@ class Lexicon:
 
     @classmethod
     def of(
-        cls, sentences: Iterable[RawSentence], unknown_analyses: int = UNKNOWN_ANALYSES, guess: Guess = Guess.FREQUENT
+        cls,
+        sentences: Iterable[RawSentence],
+        unknown_analyses: int = UNKNOWN_ANALYSES,
+        guess: Guess = Guess.FREQUENT,
     ) -> Lexicon:
-        """Return a lexicon of the tokens of some sentences; equally frequent analyses are in alphabetical order."""
+        """Return a lexicon of the tokens of some sentences;
+        equally frequent analyses are in alphabetical order.
+        """
         counts: dict[str, Counter[Analysis]] = defaultdict(Counter)
         classes: Counter[Tags] = Counter()
         for sentence in sentences:
@@ -120,7 +134,10 @@ class Lexicon:
             for analysis, times in seen.items():
                 if len(analysis) == 1 and analysis[0][2] in OPEN_CLASSES:
                     classes[analysis[0][2], analysis[0][3], analysis[0][4]] += times
-        analyses = {form: sorted(seen, key=lambda analysis: (-seen[analysis], analysis)) for form, seen in counts.items()}
+        analyses = {
+            form: sorted(seen, key=lambda analysis: (-seen[analysis], analysis))
+            for form, seen in counts.items()
+        }
         frequent = sorted(classes, key=lambda tags: (-classes[tags], tags))[:unknown_analyses]
         return cls(analyses, frequent, guess, unknown_analyses)
 
@@ -128,13 +145,16 @@ class Lexicon:
         return len(self.analyses)
 
     def look_up(self, form: str) -> list[Analysis]:
-        """Return the analyses of a token, at least one; a decomposed form that is unknown is looked up in NFC."""
+        """Return the analyses of a token, at least one;
+        a decomposed form that is unknown is looked up in NFC.
+        """
         if (analyses := self.analyses.get(form)) is not None:
             return analyses
         if not is_normalized("NFC", form):
             composed_analyses = self.look_up(composed := normalize("NFC", form))
             return [
-                tuple((_decomposed(word[0], composed, form), *word[1:]) for word in analysis) for analysis in composed_analyses
+                tuple((_decomposed(word[0], composed, form), *word[1:]) for word in analysis)
+                for analysis in composed_analyses
             ]
         guessed = self._guesser(form) if self.guess == Guess.SUFFIXES else []
         tags = guessed or self.unknown or [("X", EMPTY, EMPTY)]
@@ -143,9 +163,13 @@ class Lexicon:
     @cached_property
     def _guesser(self) -> SuffixGuesser:
         words = (
-            (form, [analysis[0] for analysis in analyses if len(analysis) == 1]) for form, analyses in self.analyses.items()
+            (form, [analysis[0] for analysis in analyses if len(analysis) == 1])
+            for form, analyses in self.analyses.items()
         )
-        return SuffixGuesser(((form, {(w[2], w[3], w[4]) for w in form_words}) for form, form_words in words), self.most)
+        return SuffixGuesser(
+            ((form, {(w[2], w[3], w[4]) for w in form_words}) for form, form_words in words),
+            self.most,
+        )
 
     def lattice(self, sentence: RawSentence) -> Lattice:
         """Return the lattice of a sentence's tokens; the words of the sentence are not read."""
@@ -161,7 +185,12 @@ class Lexicon:
 
     def save(self, path: str | Path) -> None:
         """Write the lexicon as JSON."""
-        fields = {"guess": self.guess, "most": self.most, "unknown": self.unknown, "analyses": self.analyses}
+        fields = {
+            "guess": self.guess,
+            "most": self.most,
+            "unknown": self.unknown,
+            "analyses": self.analyses,
+        }
         write_json(Path(path), {"format": _FORMAT, **fields})
 
     @classmethod
@@ -180,13 +209,24 @@ class Lexicon:
                 form: [tuple(tuple(map(str, word)) for word in analysis) for analysis in entries]
                 for form, entries in stored["analyses"].items()
             }
-            if any(len(word) != 5 for entries in analyses.values() for analysis in entries for word in analysis):
+            if any(
+                len(word) != 5
+                for entries in analyses.values()
+                for analysis in entries
+                for word in analysis
+            ):
                 raise OptimalStepError("a word does not have five columns")
-            unknown = [(str(upos), str(xpos), str(feats)) for upos, xpos, feats in stored["unknown"]]
+            unknown = [
+                (str(upos), str(xpos), str(feats)) for upos, xpos, feats in stored["unknown"]
+            ]
         except OSError as error:
-            raise LatticeError(f"{path}: it cannot be read ({error.strerror}); check the path") from error
+            raise LatticeError(
+                f"{path}: it cannot be read ({error.strerror}); check the path"
+            ) from error
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise LatticeError(f"{path}: not a lexicon ({error}); make one with optimal-step lattices build") from error
+            raise LatticeError(
+                f"{path}: not a lexicon ({error}); make one with optimal-step lattices build"
+            ) from error
         return cls(analyses, unknown, guess, most)
 
 
@@ -196,15 +236,22 @@ def jackknife(
     unknown_analyses: int = UNKNOWN_ANALYSES,
     guess: Guess = Guess.FREQUENT,
 ) -> Iterator[Lattice]:
-    """Yield the lattices of sentences, each from a lexicon of the other parts; every fold-th sentence is in the same part.
+    """Yield the lattices of sentences, each from a lexicon of the other parts; every fold-th
+    sentence is in the same part.
 
     Raises:
         LatticeError: there are fewer than two folds, or fewer sentences than folds.
     """
     if folds < 2:
-        raise LatticeError(f"--folds {folds}: the lexicon of a part is made of the others, so there must be at least two")
+        raise LatticeError(
+            f"--folds {folds}: the lexicon of a part is made of the others, "
+            "so there must be at least two"
+        )
     if len(sentences) < folds:
-        raise LatticeError(f"{len(sentences)} sentences cannot be split into {folds} parts; give more, or fewer --folds")
+        raise LatticeError(
+            f"{len(sentences)} sentences cannot be split into {folds} parts; give more, "
+            "or fewer --folds"
+        )
     parts = [[s for n, s in enumerate(sentences) if n % folds != fold] for fold in range(folds)]
     lexicons = [Lexicon.of(part, unknown_analyses, guess) for part in parts]
     for number, sentence in enumerate(sentences):
@@ -223,11 +270,17 @@ def _word(columns: Sequence[str]) -> tuple[str, ...]:
 def _add(analyses: Sequence[Analysis], start: int, arcs: list[Arc]) -> int:
     """Add the arcs of a token that begins at a node; return the node at which it ends.
 
-    Analyses that begin with the same forms share these nodes, so that only the words in which they differ are ambiguous.
+    Analyses that begin with the same forms share these nodes,
+    so that only the words in which they differ are ambiguous.
     """
-    beginnings = {tuple(word[0] for word in analysis[:n]) for analysis in analyses for n in range(1, len(analysis))}
+    beginnings = {
+        tuple(word[0] for word in analysis[:n])
+        for analysis in analyses
+        for n in range(1, len(analysis))
+    }
     inner = sorted(beginnings, key=lambda forms: (len(forms), forms))
-    nodes = {(): start, **{forms: node for node, forms in enumerate(inner, start + 1)}}  # by the forms that lead there
+    # by the forms that lead there
+    nodes = {(): start, **{forms: node for node, forms in enumerate(inner, start + 1)}}
     end = start + 1 + len(inner)
     added: dict[Arc, None] = {}  # in order, each once
     for analysis in analyses:

@@ -1,4 +1,6 @@
-"""The parser as a library, ``from parser import Parser``, and as a component of spaCy's pipelines (spacy_component.py)."""
+"""The parser as a library, ``from parser import Parser``,
+and as a component of spaCy's pipelines (spacy_component.py).
+"""
 
 from oracles.errors import OptimalStepError as OptimalStepError
 from parser.beam_settings import BeamError as BeamError

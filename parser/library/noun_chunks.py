@@ -1,12 +1,15 @@
-"""The noun chunks of trees of Universal Dependencies, for ``doc.noun_chunks`` of spaCy (extra ``spacy``).
+"""The noun chunks of trees of Universal Dependencies,
+for ``doc.noun_chunks`` of spaCy (extra ``spacy``).
 
-The iterators of spaCy's languages expect the relations that its own models predict. For some languages, such as English and
-German, these are not those of UD, where a preposition is a child of its noun and a predicate noun has the copula as its child.
+The iterators of spaCy's languages expect the relations that its own models predict. For some
+languages, such as English and German, these are not those of UD, where a preposition is a child of
+its noun and a predicate noun has the copula as its child.
 
-A chunk here is the same in all languages: a noun, proper noun or pronoun with the words that belong to it without a preposition
-or clause. To its left these are determiners, adjectives, numerals, parts of compounds, and possessors (``nmod:poss``), with
-the words below them. To its right they are the rest of a name (``flat``), and adjectives, numerals and determiners without
-nouns or clauses below them. A chunk has no gap. Chunks do not overlap: of two, the longer one is kept.
+A chunk here is the same in all languages: a noun, proper noun or pronoun with the words that belong
+to it without a preposition or clause. To its left these are determiners, adjectives, numerals,
+parts of compounds, and possessors (``nmod:poss``), with the words below them. To its right they are
+the rest of a name (``flat``), and adjectives, numerals and determiners without nouns or clauses
+below them. A chunk has no gap. Chunks do not overlap: of two, the longer one is kept.
 """
 
 from __future__ import annotations
@@ -29,10 +32,12 @@ _NOMINAL = NOUN, PROPN, PRON
 # Words that belong to a noun on either side, without subtypes; and possessors, to its left.
 _PARTS = {"amod", "clf", "compound", "det", "fixed", "flat", "goeswith", "nummod"}
 _POSSESSOR = "nmod:poss"
-# What may stand between two parts of a chunk, and what may be below a word to the right of the noun.
+# What may stand between two parts of a chunk,
+# and what may be below a word to the right of the noun.
 _BETWEEN = {"acl", "advmod", "nmod", "punct"}
 _SIMPLE = _PARTS | {"advmod", "cc", "conj", "dep", "punct"}
-# Nouns and pronouns with these relations have no chunk of their own; a compound has one where it stands apart from its noun.
+# Nouns and pronouns with these relations have no chunk of their own; a compound has one where it
+# stands apart from its noun.
 _FUNCTIONS = {"advmod", "aux", "case", "cc", "cop", "discourse", "expl", "mark"}
 _FUNCTIONS |= {"punct", "reparandum"}
 _WITHOUT = _FUNCTIONS | _PARTS - {"compound"}
@@ -45,7 +50,8 @@ def noun_chunks(doclike: Doc | Span, own: Callable[[Doc | Span], Chunks] | None 
 
     Args:
         doclike: all of a doc, or a part of it.
-        own: the iterator of its language, for docs with relations that are not of UD; None: there is none.
+        own: the iterator of its language, for docs with relations that are not of UD; None:
+            there is none.
 
     Raises:
         OptimalStepError: the doc has no relations; spaCy's message says so.

@@ -7,8 +7,9 @@
     print(sentence.heads, sentence.deprels, sentence.probabilities)
     print(sentence.draw())
 
-Threads may share a Parser. It parses like optimal-step parse, and also says how probable each arc is. A Parser loaded from a
-folder can be pickled, and so sent to other processes, which load it from the folder again.
+Threads may share a Parser. It parses like optimal-step parse, and also says how probable each arc
+is. A Parser loaded from a folder can be pickled, and so sent to other processes, which load it from
+the folder again.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ from parser.data.lemma_lexicon import LemmaLexicon
 from parser.data.sentences import Sentences
 from parser.decoding.files.missing_columns import MissingColumnsError, check_columns
 from parser.decoding.given_arcs import GivenArcs
-from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds, predicted_tags, truth
+from parser.decoding.parse_options import (
+    ParseOptions,
+    SentenceEnds,
+    TokenEnds,
+    predicted_tags,
+    truth,
+)
 from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import show_compilation
 from parser.library.parsed_sentence import (
@@ -54,7 +61,8 @@ from parser.text.abbreviations import read_abbreviations
 from parser.text.pipeline import IS_CONLLU, BlankSplitter, TextPipeline
 from parser.text.tokens import TokenizedSentence, TokenizerError
 
-# Items of Parser.pipe() that are parsed together: enough words to fill the matrix products, even of short sentences.
+# Items of Parser.pipe() that are parsed together: enough words to fill the matrix products,
+# even of short sentences.
 _ITEMS_PER_BATCH = 256
 
 log = logging.getLogger(__name__)
@@ -85,10 +93,15 @@ class Parser:
         lexicon: LemmaLexicon | None = None,
     ) -> None:
         if isinstance(model, str | PathLike):
-            raise TypeError(f"Parser() takes a model, not a path; Parser.load({str(model)!r}) reads the model of a folder")
+            raise TypeError(
+                f"Parser() takes a model, not a path; Parser.load({str(model)!r}) reads the model "
+                "of a folder"
+            )
         show_compilation()
         self.model = model
-        self._pipelines: dict[str, TextPipeline] = {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
+        self._pipelines: dict[str, TextPipeline] = (
+            {} if tokenizer is None else {TokenEnds.MODEL: tokenizer}
+        )
         # The working folder may change before the tokenizer is read.
         self._abbreviations: dict[str, bool] | None = None
         self._folder, self._called = None if folder is None else lasting(folder), folder
@@ -117,20 +130,23 @@ class Parser:
         Args:
             folder: the folder, or a name that ``optimal-step get`` lists, such as ``en``.
             device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
-            tokenizer: the tokenizer of another model for parse_text(), its file tokenizer.json or the model's folder; None: the
-                tokenizer in the model folder, if there is one.
+            tokenizer: the tokenizer of another model for parse_text(), its file tokenizer.json or
+                the model's folder; None: the tokenizer in the model folder, if there is one.
             beam: items of the beam, 1 for greedy parsing; None: as the model folder says.
-            merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``; None: as the folder says.
-            int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU. False: in
-                single precision; None: as the folder says. It may be a bool of numpy, 0 or 1, as any option that is true or
-                false.
-            rerank: rank the trees of the beam also by the heads that the encoder predicts (recipe=text).
-            treebank: for a model of several treebanks: the one that the input resembles; None: the first one.
-            lexicon: a file of lemmas that take precedence over predicted lemmas; a line has form, UPOS or ``_``, lemma and, if
-                they matter, FEATS, separated by tabs.
-            abbreviations: for parse_text(), a file of abbreviations of your own: one on each line with its period, and ``+``
-                behind it if a name or a number follows. They keep their period, and end a sentence only before a word that
-                begins one.
+            merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``;
+                None: as the folder says.
+            int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder
+                and on the CPU. False: in single precision; None: as the folder says. It may be a
+                bool of numpy, 0 or 1, as any option that is true or false.
+            rerank: rank the trees of the beam also by the heads that the encoder predicts
+                (recipe=text).
+            treebank: for a model of several treebanks: the one that the input resembles; None:
+                the first one.
+            lexicon: a file of lemmas that take precedence over predicted lemmas; a line has form,
+                UPOS or ``_``, lemma and, if they matter, FEATS, separated by tabs.
+            abbreviations: for parse_text(), a file of abbreviations of your own: one on each line
+                with its period, and ``+`` behind it if a name or a number follows. They keep their
+                period, and end a sentence only before a word that begins one.
 
         Relative paths are made absolute, so that the working folder may change afterwards.
 
@@ -160,8 +176,21 @@ class Parser:
         named = named_folder(Path(folder)).absolute()
         loaded = cls(model, pipeline, named, options.search(model), lemmas)
         loaded._called, loaded._abbreviations = Path(folder), short
-        files = [None if path is None else Path(path).absolute() for path in (tokenizer, lexicon, abbreviations)]
-        loaded._options = (named, device, files[0], beam, merge, options.arithmetic, options.rerank, treebank, *files[1:])
+        files = [
+            None if path is None else Path(path).absolute()
+            for path in (tokenizer, lexicon, abbreviations)
+        ]
+        loaded._options = (
+            named,
+            device,
+            files[0],
+            beam,
+            merge,
+            options.arithmetic,
+            options.rerank,
+            treebank,
+            *files[1:],
+        )
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:
@@ -171,7 +200,10 @@ class Parser:
             TypeError: the parser was not loaded from a folder.
         """
         if self._options is None:
-            raise TypeError("only a parser that Parser.load() has made can be pickled; save the model, and load it")
+            raise TypeError(
+                "only a parser that Parser.load() has made can be pickled; save the model, "
+                "and load it"
+            )
         return type(self).load, self._options
 
     def __repr__(self) -> str:
@@ -180,7 +212,11 @@ class Parser:
 
     def __call__(self, given: str | Iterable[Iterable[Word]], **options: Any) -> ParsedSentences:
         """Call parse_text() for a str, and parse() for anything else, with their options."""
-        return self.parse_text(given, **options) if isinstance(given, str) else self.parse(given, **options)
+        return (
+            self.parse_text(given, **options)
+            if isinstance(given, str)
+            else self.parse(given, **options)
+        )
 
     def parse(
         self,
@@ -195,47 +231,72 @@ class Parser:
         """Parse sentences.
 
         Args:
-            sentences: each a list of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
-                or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
+            sentences: each a list of words: forms; tuples (form, upos, xpos, feats), of which only
+                the form is required; or a ``conllu.TokenList``, whose multiword tokens and empty
+                nodes are left out.
             single_root: make valid UD trees, with exactly one root.
-            allow_missing_columns: parse even if the words lack columns that the model reads, far less accurately.
-            heads: the given heads of each sentence, 0 for the root, None for unknown heads. All are kept if the transition
-                system can make all of them together, else as many as possible.
+            allow_missing_columns: parse even if the words lack columns that the model reads,
+                far less accurately.
+            heads: the given heads of each sentence, 0 for the root, None for unknown heads. All are
+                kept if the transition system can make all of them together, else as many as
+                possible.
             deprels: with ``heads``: the relations of the given arcs, None for unknown relations.
             fit_tags: predict tags and lemmas that fit the given tags; False: as if none were given.
 
         Raises:
-            InputError: the input has something other than sentences and words, or the given heads are not part of a tree.
+            InputError: the input has something other than sentences and words,
+                or the given heads are not part of a tree.
             OptimalStepError: an option that is true or false has another value.
             GivenArcsError, BeamError: this model, or its search, cannot keep given arcs.
             MissingColumnsError: the words lack a column that the model reads.
         """
         if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
-            raise InputError(f"{named(sentences)} is not a list of sentences; give a list, each sentence a list of its words")
+            raise InputError(
+                f"{named(sentences)} is not a list of sentences; give a list, "
+                "each sentence a list of its words"
+            )
         single_root = truth("single_root", single_root)
         allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
-        word_columns = [read_words(sentence, number) for number, sentence in enumerate(sentences, 1)]
+        word_columns = [
+            read_words(sentence, number) for number, sentence in enumerate(sentences, 1)
+        ]
         if not allow_missing_columns:
             self._check_columns(word_columns)
-        arcs = None if heads is None and deprels is None else GivenArcs(*read_arcs(word_columns, heads, deprels, single_root))
+        arcs = (
+            None
+            if heads is None and deprels is None
+            else GivenArcs(*read_arcs(word_columns, heads, deprels, single_root))
+        )
         return ParsedSentences(self._trees(word_columns, single_root, arcs, fit_tags))
 
     def _trees(
-        self, word_columns: list[WordColumns], single_root: bool, arcs: GivenArcs | None = None, fit_tags: bool = True
+        self,
+        word_columns: list[WordColumns],
+        single_root: bool,
+        arcs: GivenArcs | None = None,
+        fit_tags: bool = True,
     ) -> Iterator[ParsedSentence]:
         """Yield the trees of sentences, with the given arcs."""
         with self._encoding:
             encoded = self.model.vocabularies.encode(word_columns)
         for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN):
             part = arcs and arcs.span(first, last)
-            yield from self._parsed(word_columns[first:last], encoded.span(first, last), single_root, part, fit_tags)
+            yield from self._parsed(
+                word_columns[first:last], encoded.span(first, last), single_root, part, fit_tags
+            )
 
     def _parsed(
-        self, word_columns: list[WordColumns], encoded: Sentences, single_root: bool, arcs: GivenArcs | None, fit_tags: bool
+        self,
+        word_columns: list[WordColumns],
+        encoded: Sentences,
+        single_root: bool,
+        arcs: GivenArcs | None,
+        fit_tags: bool,
     ) -> Iterator[ParsedSentence]:
         """Yield the trees of sentences that were read and encoded, with the given arcs."""
         given_tags = [
-            {name: values for name, values in columns.tags().items() if set(values) - {EMPTY}} for columns in word_columns
+            {name: values for name, values in columns.tags().items() if set(values) - {EMPTY}}
+            for columns in word_columns
         ]
         fitting, forms = given_tags if fit_tags else [], [columns.forms for columns in word_columns]
         prediction = self._predictor.predict(encoded, forms, arcs, fitting, single_root=single_root)
@@ -266,15 +327,16 @@ class Parser:
 
         Args:
             text: any text; a blank line ends a sentence. A byte order mark before it is left out.
-            sentences: where sentences end: ``model``: as the model finds; ``line``: each line is one; ``paragraph``: at the end
-                of each line, and within it as the model finds.
-            tokens: where tokens end: ``model``: as the tokenizer finds; ``space``: at spaces, without a tokenizer.
+            sentences: where sentences end: ``model``: as the model finds; ``line``: each line is
+                one; ``paragraph``: at the end of each line, and within it as the model finds.
+            tokens: where tokens end: ``model``: as the tokenizer finds; ``space``:
+                at spaces, without a tokenizer.
             single_root: see parse().
             allow_missing_columns: see parse().
 
         Raises:
-            InputError: the text is not a str, or has half of a surrogate pair, which is not a character; or ``sentences`` or
-                ``tokens`` has another value.
+            InputError: the text is not a str, or has half of a surrogate pair, which is not a
+                character; or ``sentences`` or ``tokens`` has another value.
             TokenizerError: there is no tokenizer, or no segmenter to find sentences.
             MissingColumnsError: the model reads tags, which text does not have.
         """
@@ -329,10 +391,11 @@ class Parser:
     ) -> Iterator[Any]:
         """Parse any number of texts or sentences, many at a time, which is faster than one by one.
 
-        A ``str`` is a text, and yields its sentences, as parse_text() returns them. Anything else is a sentence, a list of
-        words as for parse(), and yields its tree. Both kinds may be mixed. They are read as their results are needed, so that
-        they may come from a generator without an end; memory is that of one batch. An error is raised after the results of
-        everything before it. With an encoder, the last digits of probabilities may depend on what is parsed together.
+        A ``str`` is a text, and yields its sentences, as parse_text() returns them. Anything else
+        is a sentence, a list of words as for parse(), and yields its tree. Both kinds may be mixed.
+        They are read as their results are needed, so that they may come from a generator without an
+        end; memory is that of one batch. An error is raised after the results of everything before
+        it. With an encoder, the last digits of probabilities may depend on what is parsed together.
 
         Args:
             texts: the texts or sentences.
@@ -344,19 +407,27 @@ class Parser:
             allow_missing_columns: see parse().
 
         Raises:
-            InputError: something is neither a text nor a sentence; the message counts from 1. Or an option has a value that
-                does not exist.
+            InputError: something is neither a text nor a sentence; the message counts from 1. Or an
+                option has a value that does not exist.
             TokenizerError: there is no tokenizer for texts, or no segmenter to find sentences.
             MissingColumnsError: an item lacks a column that the model reads.
         """
         if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
             raise InputError(
-                f"{named(texts)} is not a list of texts or sentences; give a list, or call parse_text() for a text"
+                f"{named(texts)} is not a list of texts or sentences; give a list, "
+                "or call parse_text() for a text"
             )
         if not isinstance(batch_size, Integral) or isinstance(batch_size, bool) or batch_size < 1:
             raise InputError(f"batch_size={batch_size!r} is not possible; give a number from 1")
         _check_text_options(sentences, tokens)
-        results = self._piped(texts, int(batch_size), SentenceEnds(sentences), tokens, single_root, allow_missing_columns)
+        results = self._piped(
+            texts,
+            int(batch_size),
+            SentenceEnds(sentences),
+            tokens,
+            single_root,
+            allow_missing_columns,
+        )
         return _shown(results, texts) if progress else results
 
     def _piped(
@@ -384,7 +455,9 @@ class Parser:
             texts = [item for item in batch if isinstance(item, str)]
             tokenized = self._pipeline(tokens).read_all(texts, sentences) if texts else []
             of_texts = iter(tokenized)
-            batch_columns = [_words_of(next(of_texts)) if isinstance(item, str) else item for item in batch]
+            batch_columns = [
+                _words_of(next(of_texts)) if isinstance(item, str) else item for item in batch
+            ]
             if not allow_missing_columns:
                 for place, item_columns in enumerate(batch_columns):
                     try:
@@ -392,11 +465,16 @@ class Parser:
                     except MissingColumnsError as error:
                         failure, batch_columns = error, batch_columns[:place]
                         break
-            trees = self._trees([columns for item_columns in batch_columns for columns in item_columns], single_root)
+            trees = self._trees(
+                [columns for item_columns in batch_columns for columns in item_columns],
+                single_root,
+            )
             of_texts = iter(tokenized)
             for item, item_columns in zip(batch, batch_columns, strict=False):
                 parsed = islice(trees, len(item_columns))
-                yield _placed(item, next(of_texts), parsed) if isinstance(item, str) else next(parsed)
+                yield (
+                    _placed(item, next(of_texts), parsed) if isinstance(item, str) else next(parsed)
+                )
             if len(batch) < batch_size:
                 break
         if failure is not None:
@@ -411,9 +489,14 @@ class Parser:
                     BlankSplitter(), None if model_pipeline is None else model_pipeline.segmenter
                 )
             elif self._folder is not None:
-                self._pipelines[tokens] = TextPipeline.of_model(self._folder, None, tokens, self._abbreviations)
+                self._pipelines[tokens] = TextPipeline.of_model(
+                    self._folder, None, tokens, self._abbreviations
+                )
             else:
-                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, TextPipeline.of_model(folder))")
+                raise TokenizerError(
+                    "this parser has no tokenizer; give one, Parser(model, "
+                    "TextPipeline.of_model(folder))"
+                )
         return self._pipelines[tokens]
 
     def _check_columns(self, sentences: list[WordColumns]) -> None:
@@ -424,11 +507,20 @@ class Parser:
             and all(value == EMPTY for sentence in sentences for value in getattr(sentence, column))
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)
-        check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences", "allow_missing_columns=True")
+        check_columns(
+            empty,
+            n_words,
+            self.model.vocabularies.by_attribute,
+            "the sentences",
+            "allow_missing_columns=True",
+        )
 
 
 def _check_text_options(sentences: str, tokens: str) -> None:
-    for name, value, choices in (("sentences", sentences, SentenceEnds), ("tokens", tokens, TokenEnds)):
+    for name, value, choices in (
+        ("sentences", sentences, SentenceEnds),
+        ("tokens", tokens, TokenEnds),
+    ):
         if value not in list(choices):
             near = did_you_mean(str(value), choices)
             raise InputError(f"{name}={value!r} is unknown{near}; known: {', '.join(choices)}")
@@ -439,7 +531,10 @@ def _check_characters(text: str, name: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        which = f"character {error.start + 1:,} of {name} is {text[error.start]!a}, half of a surrogate pair"
+        which = (
+            f"character {error.start + 1:,} of {name} is {text[error.start]!a}, "
+            "half of a surrogate pair"
+        )
         raise InputError(f"{which}; decode the text with errors='replace'") from error
 
 
@@ -451,8 +546,12 @@ def _words_of(sentences: Iterable[TokenizedSentence]) -> list[WordColumns]:
     ]
 
 
-def _placed(text: str, tokenized: list[TokenizedSentence], parsed: Iterable[ParsedSentence]) -> ParsedSentences:
-    """Return the trees of a text's sentences with their tokens, and the place of each token in the text."""
+def _placed(
+    text: str, tokenized: list[TokenizedSentence], parsed: Iterable[ParsedSentence]
+) -> ParsedSentences:
+    """Return the trees of a text's sentences with their tokens,
+    and the place of each token in the text.
+    """
     return ParsedSentences(
         replace(
             sentence,

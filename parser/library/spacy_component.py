@@ -4,13 +4,15 @@
     nlp.add_pipe("optimal_step", config={"model": "RUN_FOLDER/model"})
     doc = nlp("A kutya ugat.")
 
-It parses the words that spaCy's tokenizer finds. An earlier component may have decided whether a token begins a sentence
-(``token.is_sent_start`` is True or False); where it has not (None), spaCy's Sentencizer decides. Each sentence gets one root,
-called ROOT as everywhere in spaCy. Tokens of whitespace are not parsed: they are attached to the word before them, at the start
-of a sentence to the word after them, and begin no sentence except the first.
+It parses the words that spaCy's tokenizer finds. An earlier component may have decided whether a
+token begins a sentence (``token.is_sent_start`` is True or False); where it has not (None), spaCy's
+Sentencizer decides. Each sentence gets one root, called ROOT as everywhere in spaCy. Tokens of
+whitespace are not parsed: they are attached to the word before them, at the start of a sentence to
+the word after them, and begin no sentence except the first.
 
-nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. nlp.pipe(n_process=2) sends pickled pipelines to
-processes. A pickle names the model folder to load from, by its absolute path; after from_bytes() it holds the files.
+nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. nlp.pipe(n_process=2)
+sends pickled pipelines to processes. A pickle names the model folder to load from, by its absolute
+path; after from_bytes() it holds the files.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ def columns(token: Token) -> tuple[str, str, str, str]:
 
 
 def heads_of_spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]]:
-    """Return heads and relations of n tokens as if all were whitespace: the word before, or the first word of the sentence."""
+    """Return heads and relations of n tokens as if all were whitespace: the word before, or the
+    first word of the sentence.
+    """
     heads, deps = list(range(n)), [_SPACE] * n
     for sentence in sentences:
         last = next((token.i for token in sentence if not token.is_space), sentence.start)
@@ -108,22 +112,34 @@ if not Token.has_extension(PROBABILITY):
 
 @Language.factory(
     "optimal_step",
-    assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents", f"token._.{PROBABILITY}"],
+    assigns=[
+        "token.head",
+        "token.dep",
+        "token.is_sent_start",
+        "doc.sents",
+        f"token._.{PROBABILITY}",
+    ],
 )
 class OptimalStep(Pipe):
-    """Sets heads, relations and sentence boundaries, and ``token._.arc_probability``, how likely head and relation are right.
+    """Sets heads, relations and sentence boundaries, and ``token._.arc_probability``, how likely
+    head and relation are right.
 
-    nlp.evaluate() scores heads, relations and sentences as for spaCy's own parser: without punctuation.
+    nlp.evaluate() scores heads, relations and sentences as for spaCy's own parser:
+    without punctuation.
 
     Args:
-        nlp: the pipeline; its noun chunks are those of UD's relations (noun_chunks.py) where a doc has these.
-        name: of the component in its pipeline; all other arguments are keys of ``nlp.add_pipe("optimal_step", config=...)``.
+        nlp: the pipeline; its noun chunks are those of UD's relations (noun_chunks.py) where a doc
+            has these.
+        name: of the component in its pipeline; all other arguments are keys of
+            ``nlp.add_pipe("optimal_step", config=...)``.
         model: the folder of a model, or of a run; it is loaded at once.
         beam: items of the beam; None: as the model folder says.
-        rerank: rank the trees of the beam also by the heads that the encoder predicts (models of recipe=text).
-        tags: which predicted values of lemma, pos, tag and morph are set: ``keep``: none; ``fill``: attributes that no token of
-            a document has yet; ``overwrite``: all.
-        allow_missing_columns: parse even without the tags that the model reads, far less accurately.
+        rerank: rank the trees of the beam also by the heads that the encoder predicts (models of
+            recipe=text).
+        tags: which predicted values of lemma, pos, tag and morph are set: ``keep``: none; ``fill``:
+            attributes that no token of a document has yet; ``overwrite``: all.
+        allow_missing_columns: parse even without the tags that the model reads,
+            far less accurately.
         device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
     """
 
@@ -141,11 +157,14 @@ class OptimalStep(Pipe):
     ) -> None:
         if tags not in [*TagUse]:
             near = did_you_mean(str(tags), TagUse)
-            raise OptimalStepError(f"tags={tags!r} of {name} is unknown{near}; known: {', '.join(TagUse)}")
+            raise OptimalStepError(
+                f"tags={tags!r} of {name} is unknown{near}; known: {', '.join(TagUse)}"
+            )
         self.name = name
         self.scorer = parser_score
         self._folder = None if model is None else lasting(Path(model))
-        self._parts: dict[str, bytes] | None = None  # the files from from_bytes(), instead of a folder
+        # the files from from_bytes(), instead of a folder
+        self._parts: dict[str, bytes] | None = None
         self._beam, self._rerank, self._device = beam, truth("rerank", rerank), device
         self._tags = TagUse(tags)
         self._allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
@@ -168,11 +187,17 @@ class OptimalStep(Pipe):
         """
         if self._loaded is None:
             if not self._has_model:
-                raise ModelError(f'{self.name} has no model; nlp.add_pipe("{self.name}", config={{"model": FOLDER}}) names one')
+                raise ModelError(
+                    f'{self.name} has no model; nlp.add_pipe("{self.name}", config={{"model":'
+                    " FOLDER}) names one"
+                )
             with self._model_folder() as folder:
                 loaded = Parser.load(folder, self._device, beam=self._beam, rerank=self._rerank)
                 if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.predicted:
-                    raise NoTagsError(f"{folder}: this model predicts no tags; train one with recipe=text, or set tags=keep")
+                    raise NoTagsError(
+                        f"{folder}: this model predicts no tags; train one with recipe=text, "
+                        "or set tags=keep"
+                    )
                 self._whole = None if self._warned else WholeTokens.of(folder)
                 if self._parts is None:
                     self._folder = folder.absolute()
@@ -185,7 +210,9 @@ class OptimalStep(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Parse documents, ``batch_size`` at a time; batches that go to spaCy's error handler are left out."""
+        """Parse documents, ``batch_size`` at a time;
+        batches that go to spaCy's error handler are left out.
+        """
         handle = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
@@ -217,13 +244,16 @@ class OptimalStep(Pipe):
         """Use the model that to_disk() has copied.
 
         Raises:
-            ModelError: the copy is missing, but the component has a model. The model that the settings name is not used
-                instead, because it may have changed.
+            ModelError: the copy is missing, but the component has a model. The model that the
+                settings name is not used instead, because it may have changed.
         """
         if Path(path).is_dir():
             self._folder, self._parts, self._loaded = Path(path).absolute(), None, None
         elif self._has_model:
-            raise ModelError(f"{path}: the model of {self.name} is missing; copy the whole folder of the pipeline again")
+            raise ModelError(
+                f"{path}: the model of {self.name} is missing; "
+                "copy the whole folder of the pipeline again"
+            )
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -235,9 +265,15 @@ class OptimalStep(Pipe):
         parts: dict[str, np.ndarray] = {}
         if self._has_model:
             with self._model_folder() as folder:
-                paths = {path.relative_to(folder).as_posix(): path for path in (*folder.iterdir(), *(folder / HELD).glob("*"))}
+                paths = {
+                    path.relative_to(folder).as_posix(): path
+                    for path in (*folder.iterdir(), *(folder / HELD).glob("*"))
+                }
                 model_files = {name: path for name, path in paths.items() if _PART.fullmatch(name)}
-                parts = {name: np.frombuffer(path.read_bytes(), np.uint8) for name, path in model_files.items()}
+                parts = {
+                    name: np.frombuffer(path.read_bytes(), np.uint8)
+                    for name, path in model_files.items()
+                }
         written: bytes = save(parts)  # unlike a pickle, it cannot contain code
         return written
 
@@ -250,10 +286,15 @@ class OptimalStep(Pipe):
         try:
             parts = {name: part.tobytes() for name, part in load(data).items()}
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{self.name}: these bytes hold no model ({error}); give bytes of nlp.to_bytes()") from error
+            raise ModelError(
+                f"{self.name}: these bytes hold no model ({error}); give bytes of nlp.to_bytes()"
+            ) from error
         for name in parts:
             if not _PART.fullmatch(name):  # it might be a path to another folder
-                raise ModelError(f"{self.name}: {shortened(repr(name))} is not part of a model; give bytes of nlp.to_bytes()")
+                raise ModelError(
+                    f"{self.name}: {shortened(repr(name))} is not part of a model; "
+                    "give bytes of nlp.to_bytes()"
+                )
         if parts:
             self._folder, self._parts, self._loaded = None, parts, None
         return self
@@ -271,7 +312,9 @@ class OptimalStep(Pipe):
 
     @contextmanager
     def _model_folder(self) -> Iterator[Path]:
-        """Yield the folder of the model, which must exist; for files from from_bytes(), a temporary folder."""
+        """Yield the folder of the model, which must exist; for files from from_bytes(),
+        a temporary folder.
+        """
         if self._parts is None:
             assert self._folder is not None
             yield find_named(self._folder)
@@ -316,7 +359,10 @@ class OptimalStep(Pipe):
         relations = [doc.vocab.strings.add(dep) for dep in deps]
         relative = np.array(heads, np.int64) - np.arange(len(doc))
         doc.noun_chunks_iterator = _with_ours(doc.noun_chunks_iterator)
-        doc.from_array([HEAD, DEP], np.stack([relative.astype(np.uint64), np.array(relations, np.uint64)], axis=1))
+        doc.from_array(
+            [HEAD, DEP],
+            np.stack([relative.astype(np.uint64), np.array(relations, np.uint64)], axis=1),
+        )
         written = {column for column in ATTRIBUTES if self._writes(doc, column)}
         for words, tree in trees:
             for number, word in enumerate(words):
@@ -331,8 +377,9 @@ class OptimalStep(Pipe):
         if splits := self._whole.among(forms):
             shown = ", ".join(f"{whole} ({' '.join(words)})" for whole, words in splits.items())
             log.warning(
-                "%s: this pipeline leaves whole what the model has learned as several words, such as %s; its trees are better "
-                'for a Doc of the words that Parser.parse_text finds, see "In spaCy" in docs/library.md',
+                "%s: this pipeline leaves whole what the model has learned as several words, such "
+                "as %s; its trees are better for a Doc of the words that Parser.parse_text finds,"
+                ' see "In spaCy" in docs/library.md',
                 self.name,
                 shown,
             )
@@ -347,9 +394,12 @@ class OptimalStep(Pipe):
 
 
 class WholeTokens:
-    """A search for tokens that a model's own tokenizer splits into several words, such as ``ao`` (a o) in Portuguese."""
+    """A search for tokens that a model's own tokenizer splits into several words,
+    such as ``ao`` (a o) in Portuguese.
+    """
 
-    # Distinct forms to look at: contractions are frequent, so they come early. So many forms take some 50 ms.
+    # Distinct forms to look at: contractions are frequent, so they come early.
+    # So many forms take some 50 ms.
     MOST = 1000
     # Forms to name in the warning.
     _SHOWN = 3
@@ -360,7 +410,9 @@ class WholeTokens:
 
     @classmethod
     def of(cls, folder: Path) -> WholeTokens | None:
-        """Return the search with the tokenizer of a model's folder; None if it has none that can be used."""
+        """Return the search with the tokenizer of a model's folder;
+        None if it has none that can be used.
+        """
         try:
             return cls(TextPipeline.of_model(folder))
         except (TokenizerError, ModelError):
@@ -372,30 +424,53 @@ class WholeTokens:
         return len(self._seen) >= self.MOST
 
     def among(self, forms: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return some of the forms that are split, with their words; forms that were looked at before are left out."""
-        new = [form for form in dict.fromkeys(forms) if form not in self._seen and form.isprintable() and " " not in form]
+        """Return some of the forms that are split, with their words;
+        forms that were looked at before are left out.
+        """
+        new = [
+            form
+            for form in dict.fromkeys(forms)
+            if form not in self._seen and form.isprintable() and " " not in form
+        ]
         new = new[: self.MOST - len(self._seen)]
         self._seen.update(new)
-        lines = [sentence.tokens for sentence in self._pipeline.read("\n".join(new), SentenceEnds.LINE)]
-        split = {line[0].form: line[0].words for line in lines if len(line) == 1 and len(line[0].words) > 1}
-        return {form: split[form] for form in [form for form in new if form in split][: self._SHOWN]}
+        lines = [
+            sentence.tokens for sentence in self._pipeline.read("\n".join(new), SentenceEnds.LINE)
+        ]
+        split = {
+            line[0].form: line[0].words
+            for line in lines
+            if len(line) == 1 and len(line[0].words) > 1
+        }
+        return {
+            form: split[form] for form in [form for form in new if form in split][: self._SHOWN]
+        }
 
 
 def set_noun_chunks(vocab: Vocab) -> None:
-    """Let the docs of a pipeline have the noun chunks of UD's relations; with other relations, those of its language."""
+    """Let the docs of a pipeline have the noun chunks of UD's relations; with other relations,
+    those of its language.
+    """
     vocab.get_noun_chunks = _with_ours(vocab.get_noun_chunks)
 
 
 def _with_ours(iterator: Any) -> Any:
-    """Return our iterator of noun chunks, which leaves other trees to the language's; it can be pickled with the vocabulary."""
-    return iterator if isinstance(iterator, partial) and iterator.func is noun_chunks else partial(noun_chunks, own=iterator)
+    """Return our iterator of noun chunks, which leaves other trees to the language's; it can be
+    pickled with the vocabulary.
+    """
+    return (
+        iterator
+        if isinstance(iterator, partial) and iterator.func is noun_chunks
+        else partial(noun_chunks, own=iterator)
+    )
 
 
 def _is_from_saved_pipeline() -> bool:
-    """Return whether spaCy makes the component from a saved pipeline, and then gives it the model by from_disk().
+    """Return whether spaCy makes the component from a saved pipeline,
+    and then gives it the model by from_disk().
 
-    The settings may then name a folder that no longer exists. spaCy does not tell a component, so the call stack is searched
-    for Language.from_config(), where it calls add_pipe() itself.
+    The settings may then name a folder that no longer exists. spaCy does not tell a component, so
+    the call stack is searched for Language.from_config(), where it calls add_pipe() itself.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code is not Language.add_pipe.__code__:
@@ -406,9 +481,11 @@ def _is_from_saved_pipeline() -> bool:
 
 
 def _move_starts_off_whitespace(doc: Doc, movable: set[int]) -> None:
-    """Move a sentence start from whitespace to the next word, if any: a line break at the end is no sentence.
+    """Move a sentence start from whitespace to the next word, if any:
+    a line break at the end is no sentence.
 
-    ``movable``: the tokens whose starts may be set; a start that an earlier component has set stays.
+    ``movable``: the tokens whose starts may be set;
+    a start that an earlier component has set stays.
     """
     begins = False
     for token in doc[1:]:

@@ -1,1 +1,3 @@
-"""The linear model: templates of features, hashed weights, and the averaged perceptron that learns them online."""
+"""The linear model: templates of features, hashed weights,
+and the averaged perceptron that learns them online.
+"""

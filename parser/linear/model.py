@@ -1,7 +1,8 @@
 """The linear model and its folder.
 
-The folder: ``settings.json`` (the kind of model, the templates, versions), ``vocabularies.json`` as for any model, and
-``weights.safetensors``: the averaged weights in compressed rows (keys, starts, outputs, values; see weights.py).
+The folder: ``settings.json`` (the kind of model, the templates, versions), ``vocabularies.json`` as
+for any model, and ``weights.safetensors``: the averaged weights in compressed rows (keys, starts,
+outputs, values; see weights.py).
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ _TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
 
 @dataclass
 class LinearModel:
-    """A linear parser: vocabularies of the attributes, a transition system, templates of features, and their weights.
+    """A linear parser: vocabularies of the attributes, a transition system,
+    templates of features, and their weights.
 
-    Relation number i is ``relations.symbols[i]``. The parser searches with ``beam`` by default; None: greedily.
+    Relation number i is ``relations.symbols[i]``.
+    The parser searches with ``beam`` by default; None: greedily.
     """
 
     kind: ClassVar[str] = "linear"
@@ -92,8 +95,19 @@ class LinearModel:
         """
         parses_with = transitions.create_for(relations, system, options or {})
         features = Templates(templates, vocabularies.attributes, type(parses_with))
-        nothing = np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
-        return cls(vocabularies, relations, parses_with, features, HashedWeights(*nothing, parses_with.n_outputs))
+        nothing = (
+            np.zeros(0, np.uint64),
+            np.zeros(1, np.int64),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.float32),
+        )
+        return cls(
+            vocabularies,
+            relations,
+            parses_with,
+            features,
+            HashedWeights(*nothing, parses_with.n_outputs),
+        )
 
     def frozen(self) -> LinearModel:
         """Return the model itself: its weights need no preparation."""
@@ -112,7 +126,9 @@ class LinearModel:
         with replacing_folder(folder) as temporary:
             write_json(temporary / SETTINGS, settings | {"versions": versions()})
             write_json(temporary / VOCABULARIES, self.vocabularies.described(self.relations))
-            (temporary / WEIGHTS).write_bytes(save({name: getattr(self.weights, name) for name in _TYPES}))
+            (temporary / WEIGHTS).write_bytes(
+                save({name: getattr(self.weights, name) for name in _TYPES})
+            )
 
     @classmethod
     def load(cls, folder: Path) -> LinearModel:
@@ -126,10 +142,14 @@ class LinearModel:
         vocabularies, relations = Vocabularies.read(Contents(folder, settings))
         with errors_named(folder / SETTINGS):
             if settings["model"] != cls.kind or settings["format"] != FORMAT:
-                raise ModelError(f"{folder / SETTINGS}: not a linear model of format {FORMAT}; train it again")
+                raise ModelError(
+                    f"{folder / SETTINGS}: not a linear model of format {FORMAT}; train it again"
+                )
             check_system(settings)
             templates = settings["templates"]
-            if not isinstance(templates, list) or not all(isinstance(text, str) for text in templates):
+            if not isinstance(templates, list) or not all(
+                isinstance(text, str) for text in templates
+            ):
                 raise TypeError("the templates are not a list of strings")
             name, options = settings["transition_system"], settings.get("transition_options", {})
             model = cls.new(vocabularies, relations, templates, name, options)
@@ -139,5 +159,7 @@ class LinearModel:
                 raise OptimalStepError("these are not the tensors of a linear model")
             if any(len(info.shape) != 1 for info in header.values()):
                 raise OptimalStepError("a tensor has more than one dimension")
-            model.weights = HashedWeights(**read_tensors(folder, WEIGHTS), n_outputs=model.system.n_outputs)
+            model.weights = HashedWeights(
+                **read_tensors(folder, WEIGHTS), n_outputs=model.system.n_outputs
+            )
         return model

@@ -1,18 +1,21 @@
-"""The averaged perceptron of Algorithm 2 of Goldberg, Sartorio and Satta (2014), learning at every step of a computation.
+"""The averaged perceptron of Algorithm 2 of Goldberg, Sartorio and Satta (2014),
+learning at every step of a computation.
 
     w = 0; in each iteration, for each sentence, until the configuration c is final:
         P = the applicable transition and relation that w scores highest
-        O = the highest-scoring optimal transition; its relation is the gold one if the arc is gold, else any
-        if P is not optimal in this sense: w += phi(O) - phi(P)
+        O = the highest-scoring optimal transition; its relation is the gold one if the arc is gold,
+        else any if P is not optimal in this sense: w += phi(O) - phi(P)
         c takes P while exploring, else O
 
-The parser uses the average of w over all steps. It costs O(1) per update: u += steps * delta beside w += delta; the average is
-w - u / steps. w is float32, u float64; both hold whole numbers, so they are exact.
+The parser uses the average of w over all steps. It costs O(1) per update: u += steps * delta beside
+w += delta; the average is w - u / steps. w is float32, u float64; both hold whole numbers, so they
+are exact.
 
-The oracle says what is optimal; all else in a step is one compiled function, which finds the features, scores, compares and
-updates. For Attardi's system, which includes arc-standard, and for LR-spine it also finds and takes the transitions
-(attardi_step, lr_spine_step); for other systems the caller does both, and calls learn() between. training/passes/online.py
-calls step(); training/fitting/beam_perceptron.py learns from whole computations, by scores() and change().
+The oracle says what is optimal; all else in a step is one compiled function, which finds the
+features, scores, compares and updates. For Attardi's system, which includes arc-standard, and for
+LR-spine it also finds and takes the transitions (attardi_step, lr_spine_step); for other systems
+the caller does both, and calls learn() between. training/passes/online.py calls step();
+training/fitting/beam_perceptron.py learns from whole computations, by scores() and change().
 """
 
 from __future__ import annotations
@@ -48,12 +51,15 @@ class Perceptron:
     """Weights that learn.
 
     Attributes:
-        steps: the number of steps in the average. step() increases it; callers of change() must increase it themselves.
+        steps: the number of steps in the average. step() increases it;
+            callers of change() must increase it themselves.
     """
 
     def __init__(self, system: TransitionSystem, templates: Templates) -> None:
         if system.n_outputs > MOST_OUTPUTS:
-            raise OptimalStepError(f"{system.n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
+            raise OptimalStepError(
+                f"{system.n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}"
+            )
         self._system = system
         self._templates = templates
         self.steps = 0
@@ -77,7 +83,8 @@ class Perceptron:
         canonical: bool,
         follows: bool,
     ) -> tuple[int, int, int, int, int]:
-        """Predict the transition P of one configuration, learn from it, and take it, or the best optimal transition O.
+        """Predict the transition P of one configuration, learn from it, and take it,
+        or the best optimal transition O.
 
         Args:
             now: a batch of one configuration.
@@ -89,8 +96,8 @@ class Perceptron:
             follows: whether the predicted transition is taken.
 
         Returns:
-            1 if P was wrong and the weights have changed; the number of optimal transitions; the oracle's scores of O and of
-            P; 1 if the configuration is not final after the transition.
+            1 if P was wrong and the weights have changed; the number of optimal transitions; the
+            oracle's scores of O and of P; 1 if the configuration is not final after the transition.
         """
         self._grow(2)
         system, out = self._system, self._out
@@ -103,7 +110,11 @@ class Perceptron:
             lr_spine_step(now, len(system.candidate_positions), *about, *learned, follows, out)
         else:
             transitions = system.transitions(now, FIRST_ROW)
-            candidate_nodes = _NO_CANDIDATE_NODES if transitions.candidate_nodes is None else transitions.candidate_nodes
+            candidate_nodes = (
+                _NO_CANDIDATE_NODES
+                if transitions.candidate_nodes is None
+                else transitions.candidate_nodes
+            )
             learn(
                 now,
                 (transitions.rows, transitions.blocks, transitions.heads, transitions.children),
@@ -113,14 +124,18 @@ class Perceptron:
                 out,
             )
             taken = 0 if follows else 2
-            system.apply(now, FIRST_ROW, transitions, out[taken : taken + 1], out[taken + 1 : taken + 2])
+            system.apply(
+                now, FIRST_ROW, transitions, out[taken : taken + 1], out[taken + 1 : taken + 2]
+            )
             out[8] = len(system.unfinished(now))
         self.steps += 1
         updated, optimal, highest, score, goes_on = out[4:].tolist()
         return updated, optimal, highest, score, goes_on
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
-        """Return float32[feature rows, outputs], by the current weights; see HashedWeights.scores()."""
+        """Return float32[feature rows, outputs], by the current weights; see
+        HashedWeights.scores().
+        """
         scores = np.zeros((len(keys), self._system.n_outputs), np.float32)
         add_scores_of_rows(self._weights, keys, scores)
         return scores
@@ -142,7 +157,9 @@ class Perceptron:
         self.steps = 0
 
     def average(self) -> HashedWeights:
-        """Return the average of the weights over the steps, without weights that are 0 on average."""
+        """Return the average of the weights over the steps,
+        without weights that are 0 on average.
+        """
         features = int(self._used[0])
         keys = np.empty(features, np.uint64)
         firsts = np.empty(features, np.int64)
@@ -152,12 +169,18 @@ class Perceptron:
         keys, firsts, sizes = keys[order], firsts[order], sizes[order]
         ends = np.cumsum(sizes)
         entries = np.arange(ends[-1] if features else 0) + np.repeat(firsts - (ends - sizes), sizes)
-        averages = (self._weights.values[entries] - self._sums[entries] / max(1, self.steps)).astype(np.float32)
+        averages = (
+            self._weights.values[entries] - self._sums[entries] / max(1, self.steps)
+        ).astype(np.float32)
         kept = averages != 0
         counts = np.bincount(np.repeat(np.arange(features), sizes)[kept], minlength=features)
         starts = np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64)
         return HashedWeights(
-            keys[counts > 0], starts, self._weights.outputs[entries][kept], averages[kept], self._system.n_outputs
+            keys[counts > 0],
+            starts,
+            self._weights.outputs[entries][kept],
+            averages[kept],
+            self._system.n_outputs,
         )
 
     def state(self) -> dict[str, np.ndarray]:
@@ -180,7 +203,9 @@ class Perceptron:
         self.steps = int(state["counts"][2])
 
     def _grow(self, rows: int) -> None:
-        """Grow the table to the room that this many feature rows may need: each feature, with its entries moved once."""
+        """Grow the table to the room that this many feature rows may need: each feature,
+        with its entries moved once.
+        """
         features, entries = self._used.tolist()
         places, outputs, values = self._weights
         if 2 * (features + rows * self._features_of_row) > len(places):
@@ -203,21 +228,35 @@ FIRST_ROW = np.zeros(1, np.int64)  # the row of the only configuration
 
 @array_kernel()
 def learn(
-    now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
+    now,
+    transitions,
+    candidate_nodes,
+    blocks,
+    transition_scores,
+    order,
+    sentence,
+    programs,
+    weights,
+    sums,
+    used,
+    steps,
+    out,
 ):
     """Predict, compare and update.
 
     Args:
         now: a batch of one configuration.
         transitions: its rows, blocks, heads and children; see Transitions.
-        candidate_nodes: see Transitions; a row for each feature row. Without candidate nodes, one row of length 0.
+        candidate_nodes: see Transitions; a row for each feature row. Without candidate nodes,
+            one row of length 0.
         blocks: the system's block_starts and block_sizes.
         transition_scores: int[width], the oracle's scores.
         order: columns; only the first optimal one counts as optimal. Empty: all optimal ones count.
         sentence: values, start, and gold heads and relations, see Perceptron.step().
         programs: the templates' programs.
         weights, sums, used, steps: the perceptron's; all but ``steps`` change.
-        out: int32[9], filled in: column and relation of P, then of O, then the results of step(); the caller fills in the last.
+        out: int32[9], filled in: column and relation of P, then of O, then the results of step();
+            the caller fills in the last.
     """
     rows, block_of, heads, children = transitions
     block_starts, block_sizes = blocks
@@ -254,7 +293,9 @@ def learn(
         output = block_starts[block_of[0, c]]
         for relation in range(block_sizes[block_of[0, c]]):
             score = scores[row, output + relation]
-            right = good and (head == NO_NODE or gold_heads[child] != head or gold_relations[child] == relation)
+            right = good and (
+                head == NO_NODE or gold_heads[child] != head or gold_relations[child] == relation
+            )
             if out[0] == NO_NODE or score > predicted_score:
                 predicted_score = score
                 out[0], out[1] = c, relation if head != NO_NODE else NO_NODE
@@ -273,7 +314,9 @@ def learn(
 
 @kernel()
 def change_weights(weights, sums, used, keys, outputs, delta, steps):
-    """Add ``delta`` to the weights of each row's features (uint64[rows, templates]) for the row's output."""
+    """Add ``delta`` to the weights of each row's features (uint64[rows,
+    templates]) for the row's output.
+    """
     for r in range(len(keys)):
         _change_row(weights, sums, used, keys[r], outputs[r], delta, steps)
 
@@ -288,8 +331,24 @@ def _change_row(weights, sums, used, keys, output, delta, steps):
 
 
 @array_kernel()
-def attardi_step(now, degree, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
-    """Learn from a configuration of Attardi's system, and take the predicted transition P, or O if not ``follows``."""
+def attardi_step(
+    now,
+    degree,
+    blocks,
+    transition_scores,
+    order,
+    sentence,
+    programs,
+    weights,
+    sums,
+    used,
+    steps,
+    follows,
+    out,
+):
+    """Learn from a configuration of Attardi's system, and take the predicted transition P,
+    or O if not ``follows``.
+    """
     shape = 1, 1 + 2 * degree
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.empty(shape, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
@@ -297,7 +356,19 @@ def attardi_step(now, degree, blocks, transition_scores, order, sentence, progra
     transitions = rows, block_of, heads, children
     candidate_nodes = np.empty((1, 0), np.int32)
     learn(
-        now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
+        now,
+        transitions,
+        candidate_nodes,
+        blocks,
+        transition_scores,
+        order,
+        sentence,
+        programs,
+        weights,
+        sums,
+        used,
+        steps,
+        out,
     )
     taken = 0 if follows else 2
     attardi.take_transition(now, ONLY_ROW, out[taken], out[taken + 1])
@@ -306,20 +377,50 @@ def attardi_step(now, degree, blocks, transition_scores, order, sentence, progra
 
 @array_kernel()
 def lr_spine_step(
-    now, n_candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out
+    now,
+    n_candidate_nodes,
+    blocks,
+    transition_scores,
+    order,
+    sentence,
+    programs,
+    weights,
+    sums,
+    used,
+    steps,
+    follows,
+    out,
 ):
-    """As attardi_step(), for LR-spine; ``n_candidate_nodes``: the number of the system's candidate positions."""
+    """As attardi_step(), for LR-spine; ``n_candidate_nodes``:
+    the number of the system's candidate positions.
+    """
     starts = np.zeros(2, np.int64)
     shape = 1, lr_spine.count_transitions(now, FIRST_ROW, False, starts)
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.full(shape, lr_spine.SHIFT, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
     candidate_nodes = np.full((starts[1], n_candidate_nodes), NO_NODE, np.int32)
-    lr_spine.fill_transitions(now, FIRST_ROW, False, starts, rows, block_of, heads, children, candidate_nodes)
+    lr_spine.fill_transitions(
+        now, FIRST_ROW, False, starts, rows, block_of, heads, children, candidate_nodes
+    )
     transitions = rows, block_of, heads, children
     learn(
-        now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
+        now,
+        transitions,
+        candidate_nodes,
+        blocks,
+        transition_scores,
+        order,
+        sentence,
+        programs,
+        weights,
+        sums,
+        used,
+        steps,
+        out,
     )
     taken = 0 if follows else 2
     column = out[taken : taken + 1]
-    lr_spine.take_transitions(now, FIRST_ROW, heads[0, column], children[0, column], out[taken + 1 : taken + 2])
+    lr_spine.take_transitions(
+        now, FIRST_ROW, heads[0, column], children[0, column], out[taken + 1 : taken + 2]
+    )
     out[8] = is_unfinished(now, 0)

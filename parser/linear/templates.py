@@ -1,12 +1,16 @@
-"""The feature templates of the linear model, and the 64-bit keys of the features that a configuration has.
+"""The feature templates of the linear model, and the 64-bit keys of the features that a
+configuration has.
 
-Goldberg, Sartorio and Satta (2014) print no templates. These are the templates of Zhang and Nivre (2011), merged for
-attachments to both sides. The nodes, by their positions (transitions/features.py):
+Goldberg, Sartorio and Satta (2014) print no templates. These are the templates of Zhang and Nivre
+(2011), merged for attachments to both sides. The nodes, by their positions
+(transitions/features.py):
 
-    X, Y          the two nodes that an arc would connect: s1 and s0 (lr_spine: its candidate's positions c2 and c1)
+    X, Y          the two nodes that an arc would connect: s1 and s0 (lr_spine:
+                  its candidate's positions c2 and c1)
     B0, B1, C     b0 and b1 (q1 and q2), s2 (c3)
     X.l, X.l2     the leftmost child of X and the next one; in the same way X.r, X.r2, Y.l, ...
-    P, G          parent and grandparent of the node that looks for a head on a spine (lr_spine: gp, gg)
+    P, G          parent and grandparent of the node that looks for a head on a spine (lr_spine:
+                  gp, gg)
 
 and their values:
 
@@ -16,9 +20,9 @@ and their values:
     sl, sr        the sets of their relations
     d             only for X: the distance from X to Y, at most 10
 
-A template is a conjunction, ``X:w+Y:p``. A configuration lacks the feature if a node is missing, or has no relation. The key of
-a feature is a hash of the template's number and the values: among a million features, two share a key with a probability of
-3e-8.
+A template is a conjunction, ``X:w+Y:p``. A configuration lacks the feature if a node is missing, or
+has no relation. The key of a feature is a hash of the template's number and the values: among a
+million features, two share a key with a probability of 3e-8.
 """
 
 from __future__ import annotations
@@ -81,7 +85,8 @@ class Programs(NamedTuple):
 
     Attributes:
         positions: int32[nodes, 9], see FeatureTable.
-        atoms: int32[atoms, 3]: the node, the kind of value, and the row of the sentences' values, NO_NODE if there is none.
+        atoms: int32[atoms, 3]: the node, the kind of value, and the row of the sentences' values,
+            NO_NODE if there is none.
         templates: int32[templates, 4], atoms; NO_NODE fills up.
         first, second: the nodes X and Y, whose distance is read.
     """
@@ -94,7 +99,8 @@ class Programs(NamedTuple):
 
 
 class Templates:
-    """Finds the keys of the features of configurations, as a FeatureTable finds the classifier's features.
+    """Finds the keys of the features of configurations,
+    as a FeatureTable finds the classifier's features.
 
     Args:
         texts: the templates.
@@ -104,15 +110,30 @@ class Templates:
         OptimalStepError: a text is not a template, or there are too many templates.
     """
 
-    def __init__(self, texts: Sequence[str], attributes: Sequence[str], system: type[TransitionSystem]) -> None:
+    def __init__(
+        self, texts: Sequence[str], attributes: Sequence[str], system: type[TransitionSystem]
+    ) -> None:
         if not 1 <= len(texts) <= _MOST_TEMPLATES:
-            raise OptimalStepError(f"{len(texts)} templates; there must be from 1 to {_MOST_TEMPLATES}")
+            raise OptimalStepError(
+                f"{len(texts)} templates; there must be from 1 to {_MOST_TEMPLATES}"
+            )
         conjunctions = [_conjunction(text) for text in texts]
-        nodes = list(dict.fromkeys(["X", "Y", *(node for conjunction in conjunctions for node, _ in conjunction)]))
+        nodes = list(
+            dict.fromkeys(
+                ["X", "Y", *(node for conjunction in conjunctions for node, _ in conjunction)]
+            )
+        )
         positions = [at_candidate(_NODES[node], system) for node in nodes]
-        is_readable = [position not in ("gp", "gg") or position in system.candidate_positions for position in positions]
+        is_readable = [
+            position not in ("gp", "gg") or position in system.candidate_positions
+            for position in positions
+        ]
         readable = [node for node, there in zip(nodes, is_readable, strict=True) if there]
-        slots = [Slot(position, "upos") for position, there in zip(positions, is_readable, strict=True) if there]
+        slots = [
+            Slot(position, "upos")
+            for position, there in zip(positions, is_readable, strict=True)
+            if there
+        ]
         table = FeatureTable(slots, ["upos"], system.candidate_positions)
 
         atoms = list(dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction))
@@ -125,7 +146,9 @@ class Templates:
         for template, conjunction in zip(templates, conjunctions, strict=True):
             template[: len(conjunction)] = [atoms.index(atom) for atom in conjunction]
         self.texts = list(texts)
-        self.programs = Programs(table.programs, programs, templates, readable.index("X"), readable.index("Y"))
+        self.programs = Programs(
+            table.programs, programs, templates, readable.index("X"), readable.index("Y")
+        )
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -138,11 +161,15 @@ class Templates:
         numbers: np.ndarray,
         transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """Return uint64[feature rows, templates]: the keys of features, 0 if it is missing; see FeatureTable.extract."""
+        """Return uint64[feature rows, templates]: the keys of features, 0 if it is missing;
+        see FeatureTable.extract.
+        """
         rows, candidate_nodes = feature_rows(rows, transitions)
         starts = sentences.offsets[numbers[rows]]
         keys = np.empty((len(rows), len(self)), np.uint64)
-        _extract(configurations, rows, candidate_nodes, sentences.values, starts, self.programs, keys)
+        _extract(
+            configurations, rows, candidate_nodes, sentences.values, starts, self.programs, keys
+        )
         return keys
 
 
@@ -153,7 +180,8 @@ def _conjunction(text: str) -> list[tuple[str, str]]:
         node, _, kind = part.partition(":")
         if node not in _NODES or kind not in _KINDS:
             raise OptimalStepError(
-                f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and their values {', '.join(_KINDS)}"
+                f"{text!r} is not a template: nodes are {', '.join(_NODES)}, "
+                f"and their values {', '.join(_KINDS)}"
             )
         atoms.append((node, kind))
     if len(atoms) > _MOST_ATOMS:
@@ -166,7 +194,9 @@ def _extract(now, rows, candidate_nodes, values, starts, programs, keys):
     atoms = np.empty(len(programs.atoms), np.uint64)
     nodes = np.empty(len(programs.positions), np.int32)
     for r in range(len(rows)):
-        find_keys(now, rows[r], candidate_nodes[r], values, starts[r], programs, nodes, atoms, keys[r])
+        find_keys(
+            now, rows[r], candidate_nodes[r], values, starts[r], programs, nodes, atoms, keys[r]
+        )
 
 
 @kernel()
@@ -176,7 +206,8 @@ def find_keys(now, row, candidate_nodes, values, start, programs, nodes, atoms, 
     Args:
         now, row: the configurations, and the number of one.
         candidate_nodes: int32[n], the nodes at the system's candidate positions.
-        values, start: int32[attributes, total], the values of the sentences, and where the sentence begins there.
+        values, start: int32[attributes, total], the values of the sentences,
+            and where the sentence begins there.
         programs: the templates.
         nodes, atoms: int32[nodes] and uint64[atoms], workspace.
     """
@@ -235,7 +266,9 @@ def _atom(now, row, values, start, programs, nodes, a):
 
 @kernel(forceinline=True)
 def _mixed(key):
-    """Hash by the finalizer of splitmix64 (Steele, Lea and Flood 2014), a bijection of 64-bit numbers."""
+    """Hash by the finalizer of splitmix64 (Steele, Lea and Flood 2014),
+    a bijection of 64-bit numbers.
+    """
     key = (key + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

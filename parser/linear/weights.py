@@ -1,7 +1,9 @@
-"""Sparse weights by the keys of features: a hash table with open addressing, and the outputs of each feature.
+"""Sparse weights by the keys of features: a hash table with open addressing,
+and the outputs of each feature.
 
-A feature's entries (output, weight) are adjacent in a pool. If they fill their capacity, they move to the end of the pool, with
-twice the capacity. Kernels take ``Weights``; models save HashedWeights, in compressed rows.
+A feature's entries (output, weight) are adjacent in a pool. If they fill their capacity, they move
+to the end of the pool, with twice the capacity. Kernels take ``Weights``; models save
+HashedWeights, in compressed rows.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.kernels import array_kernel, kernel
 
-# A place in the table holds a key, and (first entry << _SIZE_BITS | entries). The capacity for entries is a power of 2.
+# A place in the table holds a key, and (first entry << _SIZE_BITS | entries).
+# The capacity for entries is a power of 2.
 _SIZE_BITS = np.uint64(24)
 _SIZE_MASK = np.uint64((1 << 24) - 1)
 MOST_OUTPUTS = 1 << 23
@@ -46,14 +49,26 @@ class HashedWeights:
         n_outputs: how many outputs the transition system has.
 
     Raises:
-        OptimalStepError: the arrays do not fit together, as in a damaged file, or there are too many outputs.
+        OptimalStepError: the arrays do not fit together, as in a damaged file,
+            or there are too many outputs.
     """
 
-    def __init__(self, keys: np.ndarray, starts: np.ndarray, outputs: np.ndarray, values: np.ndarray, n_outputs: int) -> None:
+    def __init__(
+        self,
+        keys: np.ndarray,
+        starts: np.ndarray,
+        outputs: np.ndarray,
+        values: np.ndarray,
+        n_outputs: int,
+    ) -> None:
         if n_outputs > MOST_OUTPUTS:
-            raise OptimalStepError(f"{n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
+            raise OptimalStepError(
+                f"{n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}"
+            )
         if len(starts) != len(keys) + 1 or len(outputs) != len(values):
-            raise OptimalStepError("keys and starts, or outputs and values, are not of the same length")
+            raise OptimalStepError(
+                "keys and starts, or outputs and values, are not of the same length"
+            )
         if len(keys) and (keys[0] == 0 or not (keys[1:] > keys[:-1]).all()):
             raise OptimalStepError("the keys do not ascend from 1")
         if starts[0] != 0 or starts[-1] != len(outputs) or not (starts[1:] >= starts[:-1]).all():
@@ -70,7 +85,9 @@ class HashedWeights:
         _insert(self.weights.places, keys, starts)
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
-        """Return float32[feature rows, outputs], sums of weights of features (uint64[feature rows, templates], 0 = none)."""
+        """Return float32[feature rows, outputs], sums of weights of features
+        (uint64[feature rows, templates], 0 = none).
+        """
         scores = np.zeros((len(keys), self.n_outputs), np.float32)
         add_scores_of_rows(self.weights, keys, scores)
         return scores
@@ -96,7 +113,9 @@ def find(places, key):
 
 @kernel()
 def add_scores(weights, keys, places, scores):
-    """Add the weights of features to ``scores`` (float32[outputs]); ``places`` (uint64[templates]) is workspace."""
+    """Add the weights of features to ``scores`` (float32[outputs]);
+    ``places`` (uint64[templates]) is workspace.
+    """
     for t in range(len(keys)):  # find all keys first: cache misses overlap
         places[t] = find(weights.places, keys[t]) if keys[t] != 0 else 0
     for t in range(len(keys)):
@@ -110,11 +129,13 @@ def add_scores(weights, keys, places, scores):
 
 @kernel()
 def entry_of(weights, sums, used, key, output):
-    """Return the entry of a feature and an output; add one with weight 0 if it is missing. The arrays must have room.
+    """Return the entry of a feature and an output; add one with weight 0 if it is missing.
+    The arrays must have room.
 
     Args:
         sums: float64[pool], moved with the entries.
-        used: int64[2], the number of features in the table and of used entries in the pool; both grow.
+        used: int64[2], the number of features in the table and of used entries in the pool;
+            both grow.
     """
     place = find(weights.places, key)
     if weights.places[place, 0] == 0:
@@ -152,7 +173,9 @@ def move_keys(places, larger):
 
 @kernel()
 def list_keys(places, keys, firsts, sizes):
-    """Fill in the keys of a table in their order there, and the first entry and the number of entries of each."""
+    """Fill in the keys of a table in their order there,
+    and the first entry and the number of entries of each.
+    """
     count = 0
     for p in range(len(places)):
         if places[p, 0] != 0:
@@ -172,7 +195,9 @@ def _insert(places, keys, starts):
 
 @array_kernel()
 def add_scores_of_rows(weights, keys, scores):
-    """Add the weights of the features of rows (uint64[rows, templates]) to ``scores`` (float32[rows, outputs])."""
+    """Add the weights of the features of rows (uint64[rows, templates]) to ``scores``
+    (float32[rows, outputs]).
+    """
     places = np.empty(keys.shape[1], np.uint64)
     for r in range(len(keys)):
         add_scores(weights, keys[r], places, scores[r])

@@ -1,1 +1,3 @@
-"""The model: vocabularies, transition system, features and network; saved to and loaded from a folder."""
+"""The model: vocabularies, transition system, features and network;
+saved to and loaded from a folder.
+"""

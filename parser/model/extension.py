@@ -1,7 +1,8 @@
-"""Transfers the weights of a model to one with larger vocabularies; rows of new values keep their fresh weights.
+"""Transfers the weights of a model to one with larger vocabularies;
+rows of new values keep their fresh weights.
 
-A row of a table belongs to a value, an element of values, a relation or an output. Rows that both models have are copied, even
-if their places differ; all other tensors are copied whole.
+A row of a table belongs to a value, an element of values, a relation or an output. Rows that both
+models have are copied, even if their places differ; all other tensors are copied whole.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _RESERVED = [*range(N_RESERVED)]
 
 
 def difference(model: NetworkModel, other: NetworkModel) -> tuple[str, Any, Any] | None:
-    """Return the first difference that prevents the transfer of weights; settings of training may differ.
+    """Return the first difference that prevents the transfer of weights;
+    settings of training may differ.
 
     Args:
         model: the model with the weights.
@@ -43,9 +45,14 @@ def difference(model: NetworkModel, other: NetworkModel) -> tuple[str, Any, Any]
         | {"lattice.lookahead": one.lookahead, "slots": ", ".join(map(str, one.slots))}
         for one in (model, other)
     )
-    # Of a task that is learned after the parser, and that one of them does not have, no weights are copied.
+    # Of a task that is learned after the parser, and that one of them does not have,
+    # no weights are copied.
     both = model.vocabularies, other.vocabularies
-    absent = [kind.name for kind in TASKS if not kind.in_passes and None in [known.task(kind) for known in both]]
+    absent = [
+        kind.name
+        for kind in TASKS
+        if not kind.in_passes and None in [known.task(kind) for known in both]
+    ]
     for key in {**ours, **theirs}:
         if key.endswith("dropout") or key.startswith(tuple(f"encoder.{name}" for name in absent)):
             continue
@@ -67,7 +74,9 @@ def _flat(spec: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def transfer_weights(model: TrainedModel, old: TrainedModel) -> None:
-    """Copy an old model's weights into a fresh model with larger vocabularies, if their ``difference()`` is None."""
+    """Copy an old model's weights into a fresh model with larger vocabularies, if their
+    ``difference()`` is None.
+    """
     tensors, known = model.classifier.state_dict(), old.classifier.state_dict()
     labels, labels_before = _labels(model), _labels(old)
     for name, tensor in tensors.items():
@@ -88,15 +97,25 @@ def _copy_rows(tensor: Tensor, known: Tensor, labels: Labels, before: Labels) ->
 
 
 def _labels(model: TrainedModel) -> dict[str, Labels]:
-    """Return, by tensor, the label of each row, for tensors whose rows belong to entries of vocabularies."""
+    """Return, by tensor, the label of each row,
+    for tensors whose rows belong to entries of vocabularies.
+    """
     vocabularies, relations = model.vocabularies, model.relations
     known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
     embedded = model.spec.embeddings
-    found: dict[str, Labels] = {f"{TOKENS}embeddings.vectors.{name}": one.vector_labels for name, one in known.items()}
+    found: dict[str, Labels] = {
+        f"{TOKENS}embeddings.vectors.{name}": one.vector_labels for name, one in known.items()
+    }
     for part in vocabularies.parts:
         found |= {f"{TOKENS}{name}": labels for name, labels in part.labels().items()}
-    sizes = dict.fromkeys(embedded, 1) if model.spec.encoder is None else dict.fromkeys(["token", *embedded], 1)
-    layout = SlotLayout.of(model.slots, sizes, {name: len(values) for name, values in known.items()})
+    sizes = (
+        dict.fromkeys(embedded, 1)
+        if model.spec.encoder is None
+        else dict.fromkeys(["token", *embedded], 1)
+    )
+    layout = SlotLayout.of(
+        model.slots, sizes, {name: len(values) for name, values in known.items()}
+    )
     one_hot: list[Hashable] = [
         (column, value)
         for column in layout.one_hot_columns
@@ -111,5 +130,9 @@ def _labels(model: TrainedModel) -> dict[str, Labels]:
 
 def _output_labels(model: NetworkModel) -> Labels:
     sizes, symbols = model.system.block_sizes.tolist(), model.relations.symbols
-    labels = [(block, None if size == 1 else symbols[number]) for block, size in enumerate(sizes) for number in range(size)]
+    labels = [
+        (block, None if size == 1 else symbols[number])
+        for block, size in enumerate(sizes)
+        for number in range(size)
+    ]
     return labels if model.lookahead is None else [*labels, "choice"]

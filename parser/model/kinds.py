@@ -14,15 +14,18 @@ from parser.model_folder import SETTINGS, ModelError, read_settings
 
 
 def read_model(folder: Path, device: str = "cpu", int8: bool | None = None) -> ParserModel:
-    """Read a model of any kind from its folder; frozen, unless it runs on another device than the CPU.
+    """Read a model of any kind from its folder; frozen,
+    unless it runs on another device than the CPU.
 
     Args:
         folder: the folder, or its run's folder.
         device: ``cpu`` or ``cuda``, where the classifier runs; linear models have none.
-        int8: whether to parse with 8-bit products; None: as the folder says, but in single precision on other devices.
+        int8: whether to parse with 8-bit products; None: as the folder says, but in single
+            precision on other devices.
 
     Raises:
-        ModelError: a part is missing or damaged, or its format is unknown; or there is no such device.
+        ModelError: a part is missing or damaged, or its format is unknown;
+            or there is no such device.
         Int8Error: 8-bit products are requested, but the model has no encoder.
     """
     kind = read_settings(folder).get("model", FrozenModel.kind)  # older folders name no kind
@@ -38,7 +41,8 @@ def read_model(folder: Path, device: str = "cpu", int8: bool | None = None) -> P
         return LinearModel.load(folder)
     known = ", ".join((FrozenModel.kind, LinearModel.kind))
     raise ModelError(
-        f"{folder / SETTINGS}: models of kind {reprlib.repr(kind)} are unknown; known: {known}; use the version that wrote it"
+        f"{folder / SETTINGS}: models of kind {reprlib.repr(kind)} are unknown; known: {known}; "
+        "use the version that wrote it"
     )
 
 
@@ -55,6 +59,8 @@ def check_device(device: str) -> None:
 
         check(device)
     except ModuleNotFoundError as error:
-        raise ModelError(f"device={device} needs torch, which is not installed; pip install torch") from error
+        raise ModelError(
+            f"device={device} needs torch, which is not installed; pip install torch"
+        ) from error
     except OptimalStepError as error:
         raise ModelError(f"device={device}: {error}") from error

@@ -1,13 +1,16 @@
 """A network that parses, and the folder that holds it.
 
-The folder has ``settings.json`` (format, features, the classifier's spec, versions), ``vocabularies.json`` (the values of all
-attributes, the relations; characters, tags and lemmas if the model has them) and ``classifier.safetensors`` (weights and word
-vectors); ``subwords.json`` if it reads subwords. Parsing needs nothing else: no training data, no gensim, nothing that is
-unpickled or names code to run. The exception is a pretrained encoder that reads the sentences first. settings.json has the
-checksums of its files; the folder holds the encoder, as ``pretrained/``, if training tuned it, or with pretrained.save=true.
+The folder has ``settings.json`` (format, features, the classifier's spec, versions),
+``vocabularies.json`` (the values of all attributes, the relations; characters, tags and lemmas if
+the model has them) and ``classifier.safetensors`` (weights and word vectors); ``subwords.json`` if
+it reads subwords. Parsing needs nothing else: no training data, no gensim, nothing that is
+unpickled or names code to run. The exception is a pretrained encoder that reads the sentences
+first. settings.json has the checksums of its files; the folder holds the encoder, as
+``pretrained/``, if training tuned it, or with pretrained.save=true.
 
-FrozenModel has the weights as arrays (inference/weights.py), so that parsing starts fast, without torch. TrainedModel
-(trained_model.py) has a classifier of torch: to train, or to parse on another device.
+FrozenModel has the weights as arrays (inference/weights.py), so that parsing starts fast, without
+torch. TrainedModel (trained_model.py) has a classifier of torch: to train, or to parse on another
+device.
 """
 
 from __future__ import annotations
@@ -67,8 +70,9 @@ class NetworkModel:
         beam: how optimal-step parse searches by default; None: it parses greedily.
         lattice_beam: how optimal-step parse searches lattices by default; None: as other input.
         calibration: of the probabilities of its arcs.
-        lookahead: for a model trained on lattices, how many arcs of the path are decided ahead; it then has an output for
-            choices, after those of the transitions (decoding/lattice/compiled.py). None: it has learned no choices.
+        lookahead: for a model trained on lattices, how many arcs of the path are decided ahead; it
+            then has an output for choices, after those of the transitions
+            (decoding/lattice/compiled.py). None: it has learned no choices.
         int8: whether it parses with 8-bit products (inference/arithmetic.py); only with an encoder.
         int8_lost_las: the LAS that they lost on dev in training; None: not measured.
     """
@@ -99,7 +103,9 @@ class NetworkModel:
 
     @property
     def n_outputs(self) -> int:
-        """The number of outputs: one for each transition, and another where the model scores choices of a lattice."""
+        """The number of outputs: one for each transition,
+        and another where the model scores choices of a lattice.
+        """
         return self.system.n_outputs + (self.lookahead is not None)
 
     @property
@@ -119,8 +125,14 @@ class NetworkModel:
 
     @property
     def arithmetic(self) -> dict[str, Any]:
-        """The entries of settings.json and metrics.json about 8-bit products; empty if these were not measured."""
-        return {} if self.int8_lost_las is None else {"int8": self.int8, "int8_lost_las": self.int8_lost_las}
+        """The entries of settings.json and metrics.json about 8-bit products;
+        empty if these were not measured.
+        """
+        return (
+            {}
+            if self.int8_lost_las is None
+            else {"int8": self.int8, "int8_lost_las": self.int8_lost_las}
+        )
 
     @property
     def layout(self) -> Layout:
@@ -128,7 +140,9 @@ class NetworkModel:
         return Layout(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def frozen(self) -> FrozenModel:
-        """Return the model with its present weights; parsers and taggers made from it share what they precompute."""
+        """Return the model with its present weights;
+        parsers and taggers made from it share what they precompute.
+        """
         raise NotImplementedError
 
     def described(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -139,12 +153,18 @@ class NetworkModel:
             **({"transition_options": self.system.options} if self.system.options else {}),
             **({} if self.lookahead is None else {"lattice": {"lookahead": self.lookahead}}),
             "slots": [str(slot) for slot in self.slots],
-            "classifier": {name: value for name, value in asdict(self.spec).items() if name != "pretrained" or value},
+            "classifier": {
+                name: value
+                for name, value in asdict(self.spec).items()
+                if name != "pretrained" or value
+            },
         }
         return settings, self.vocabularies.described(self.relations)
 
     def arguments(self, **changes: Any) -> dict[str, Any]:
-        """Return the arguments that make another model of this description, with some of them changed."""
+        """Return the arguments that make another model of this description,
+        with some of them changed.
+        """
         return {one.name: getattr(self, one.name) for one in fields(NetworkModel)} | changes
 
 
@@ -153,13 +173,20 @@ class FrozenModel(NetworkModel):
     """A network for parsing, with its weights as arrays.
 
     Attributes:
-        tensors: the tensors of the folder that it was read from; empty if it was made from a trained model.
+        tensors: the tensors of the folder that it was read from;
+            empty if it was made from a trained model.
     """
 
     tensors: dict[str, np.ndarray] = field(default_factory=dict, kw_only=True)
 
     @classmethod
-    def of(cls, model: NetworkModel, weights: ClassifierWeights, heads: FrozenHeadScorer | None, int8: bool) -> FrozenModel:
+    def of(
+        cls,
+        model: NetworkModel,
+        weights: ClassifierWeights,
+        heads: FrozenHeadScorer | None,
+        int8: bool,
+    ) -> FrozenModel:
         """Return a model with the weights of another one.
 
         Args:
@@ -180,14 +207,18 @@ class FrozenModel(NetworkModel):
 
     @cached_property
     def readers(self) -> dict[str, Any]:
-        """The readers of whole sentences, by name of their part; the first use loads them, with torch for some encoders.
+        """The readers of whole sentences, by name of their part; the first use loads them,
+        with torch for some encoders.
 
         Raises:
             PretrainedError: one cannot be loaded, or a package is not installed.
         """
         loaded: dict[str, Any] = {}
         for part in self.vocabularies.parts:
-            if part.in_sentences and (reader := sentence_reader(part, self.spec, self.int8)) is None:
+            if (
+                part.in_sentences
+                and (reader := sentence_reader(part, self.spec, self.int8)) is None
+            ):
                 from parser.networks.parts import reader_of  # it loads torch
 
                 reader = reader_of(part, self.spec)
@@ -208,10 +239,16 @@ class FrozenModel(NetworkModel):
     @cached_property
     def head_scorer(self) -> FrozenHeadScorer | None:
         """A scorer of heads and relations; None if the encoder predicts none."""
-        return FrozenHeadScorer(under(f"{TOKENS}heads.", self.tensors)) if self.predicts_heads else None
+        return (
+            FrozenHeadScorer(under(f"{TOKENS}heads.", self.tensors))
+            if self.predicts_heads
+            else None
+        )
 
     def _with_arcs(self, weights: ClassifierWeights) -> ClassifierWeights:
-        """Return the weights; if the features have both ends of an arc, they also add the scores of arcs."""
+        """Return the weights; if the features have both ends of an arc,
+        they also add the scores of arcs.
+        """
         ends = [Slot(position, TOKEN) for position in self.system.arc_positions]
         if not ends or not set(ends) <= set(self.slots) or self.head_scorer is None:
             return weights
@@ -234,14 +271,17 @@ class FrozenModel(NetworkModel):
         settings = read_settings(folder)
         if "model" in settings:
             raise ModelError(
-                f"{folder / SETTINGS}: this is a model of kind {reprlib.repr(settings['model'])}, where one with a classifier "
-                "is needed; name a model that was trained with model=mlp or model=bilstm"
+                f"{folder / SETTINGS}: this is a model of kind {reprlib.repr(settings['model'])}, "
+                "where one with a classifier is needed; "
+                "name a model that was trained with model=mlp or model=bilstm"
             )
         header = read_header(folder)
         if settings.get("format") not in FORMATS:
             raise ModelError(
-                f"{folder / SETTINGS}: the model has format {reprlib.repr(settings.get('format'))}, this version reads formats "
-                f"{' and '.join(map(str, FORMATS))}; train it again, or use the version that wrote it"
+                f"{folder / SETTINGS}: the model has format "
+                f"{reprlib.repr(settings.get('format'))}, this version reads formats "
+                f"{' and '.join(map(str, FORMATS))}; train it again, "
+                "or use the version that wrote it"
             )
         stored = settings
         with errors_named(folder / SETTINGS):
@@ -252,17 +292,36 @@ class FrozenModel(NetworkModel):
             beam = Beam(**settings["beam"]) if "beam" in settings else None
             lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
             calibration = Calibration.of_fields(settings.get("calibration", {}))
-        vocabularies, relations = Vocabularies.read(Contents(folder, settings, spec, without_lemmas=older_lemmas))
+        vocabularies, relations = Vocabularies.read(
+            Contents(folder, settings, spec, without_lemmas=older_lemmas)
+        )
         if older_lemmas:
             fix = "train it again, or continue its training with start="
-            log.warning("%s: it parses and tags as before; its lemmatizer, of an older version, is ignored; %s", folder, fix)
+            log.warning(
+                "%s: it parses and tags as before; its lemmatizer, of an older version, "
+                "is ignored; %s",
+                folder,
+                fix,
+            )
         options = settings.get("transition_options", {})
         if int8 and spec.encoder is None:
             raise no_int8(folder)
         with errors_named(folder / SETTINGS):
-            system = transitions.create_for(relations, settings.get("transition_system", "arc_standard"), options)
+            system = transitions.create_for(
+                relations, settings.get("transition_system", "arc_standard"), options
+            )
             lookahead = settings.get("lattice", {}).get("lookahead")
-            model = cls(vocabularies, relations, slots, spec, system, beam, lattice_beam, calibration, lookahead)
+            model = cls(
+                vocabularies,
+                relations,
+                slots,
+                spec,
+                system,
+                beam,
+                lattice_beam,
+                calibration,
+                lookahead,
+            )
             model.int8 = settings.get("int8", False) if int8 is None else int8
             model.int8_lost_las = settings.get("int8_lost_las")
             expected, _ = model.layout.shapes, model.table  # which checks the slots

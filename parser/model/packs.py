@@ -1,4 +1,6 @@
-"""Models by name: packs that an index lists with their SHA-256, unpacked into the folder of fetched models."""
+"""Models by name: packs that an index lists with their SHA-256,
+unpacked into the folder of fetched models.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,31 @@ from typing import Any
 
 from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.parts.pretrained import HELD
-from parser.model_folder import INDEX, ModelError, fetched_models, find_model, holds_model, is_plain_name, plain_name
-from parser.storage import HOME, from_json, locked, remove_leftovers, replacing_folder, sha256_of, write_json
+from parser.model_folder import (
+    INDEX,
+    ModelError,
+    fetched_models,
+    find_model,
+    holds_model,
+    is_plain_name,
+    plain_name,
+)
+from parser.storage import (
+    HOME,
+    from_json,
+    locked,
+    remove_leftovers,
+    replacing_folder,
+    sha256_of,
+    write_json,
+)
 
 log = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
-"""What an index says of a pack: ``file`` and ``sha256``, and perhaps what people want to know of the model."""
+"""What an index says of a pack: ``file`` and ``sha256``,
+and perhaps what people want to know of the model.
+"""
 
 # The packs that come with this project; a wheel has only some of those that the index lists.
 SHIPPED = str(HOME / "models")
@@ -37,11 +57,12 @@ RELEASE: str | None = None
 _SUM, _NOTE = ".sha256", ".unpacked.json"
 # The codes of ISO 639-1: not misspelt names of other models.
 _LANGUAGES = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es "
-    "et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki "
-    "kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no "
-    "nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te "
-    "tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da "
+    "de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy "
+    "hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg "
+    "li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or "
+    "os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta "
+    "te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
 )
 # Bytes that a pack may have when it is unpacked.
 _MOST = 4 << 30
@@ -50,12 +71,13 @@ _MOST = 4 << 30
 def named_folder(given: Path) -> Path:
     """Return the folder of the model that a user names.
 
-    That is a folder that holds a model; else the fetched model of this name, the shipped one, or the one in the index that
-    OPTIMAL_STEP_MODELS names. A pack is unpacked on first use, and again if a part of what was unpacked is damaged. A name that
-    is unknown is returned as it is.
+    That is a folder that holds a model; else the fetched model of this name, the shipped one, or
+    the one in the index that OPTIMAL_STEP_MODELS names. A pack is unpacked on first use, and again
+    if a part of what was unpacked is damaged. A name that is unknown is returned as it is.
 
     Raises:
-        OptimalStepError: the pack cannot be fetched or unpacked, or did not come with this installation.
+        OptimalStepError: the pack cannot be fetched or unpacked,
+            or did not come with this installation.
     """
     given, name = Path(given), Path(given).name
     if not _is_name(given):
@@ -65,7 +87,9 @@ def named_folder(given: Path) -> Path:
         if name in shipped:
             _warn_once(given.absolute())
         return given
-    fetched = fetched_models(f"{given}: no model folder of this name is here; a fetched model") / name
+    fetched = (
+        fetched_models(f"{given}: no model folder of this name is here; a fetched model") / name
+    )
     if fetched.is_dir():
         if (noted := _note(fetched)) is not None:
             _mend(fetched, name, noted, noted["source"])
@@ -91,13 +115,16 @@ def _is_name(given: Path) -> bool:
 
 
 def lasting(given: Path) -> Path:
-    """Return a path that means the same in another working folder: absolute, unless it is the name of a model elsewhere."""
+    """Return a path that means the same in another working folder: absolute,
+    unless it is the name of a model elsewhere.
+    """
     given = Path(given)
     return given if _is_name(given) and not holds_model(given) else given.absolute()
 
 
 def _mend(folder: Path, name: str, entry: Entry, source: str) -> None:
-    """Unpack a pack again if a part of what was unpacked is damaged; a folder that something else has written stays.
+    """Unpack a pack again if a part of what was unpacked is damaged;
+    a folder that something else has written stays.
 
     Raises:
         ModelError: it cannot be fetched or written.
@@ -106,17 +133,22 @@ def _mend(folder: Path, name: str, entry: Entry, source: str) -> None:
         return
     try:
         with held_cache() as cache:
-            said = None if _fault(folder) is None else fetch(name, entry, source, cache)  # another process may have been first
+            # another process may have been first
+            said = None if _fault(folder) is None else fetch(name, entry, source, cache)
     except (OptimalStepError, OSError) as error:
         why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
         again = f"optimal-step get {name}{'' if source == SHIPPED else f' --from {source}'}"
-        raise ModelError(f"{folder}: {fault}, and it cannot be unpacked again ({why}); remove it, then {again}") from error
+        raise ModelError(
+            f"{folder}: {fault}, and it cannot be unpacked again ({why}); remove it, then {again}"
+        ) from error
     if said is not None:
         log.warning("%s: %s", name, said)
 
 
 def _is_ours(folder: Path, source: str) -> bool:
-    """Return whether fetch() has written a folder: it left a file there, or the name has the sum of a shipped pack."""
+    """Return whether fetch() has written a folder: it left a file there,
+    or the name has the sum of a shipped pack.
+    """
     if folder.is_symlink() or not folder.is_dir():
         return False
     empty = source == SHIPPED and not any(folder.iterdir())
@@ -124,15 +156,19 @@ def _is_ours(folder: Path, source: str) -> bool:
 
 
 def noted_pack(name: str) -> Entry | None:
-    """Return file, sum and source of the pack that a fetched model comes from; None if it was not fetched."""
+    """Return file, sum and source of the pack that a fetched model comes from;
+    None if it was not fetched.
+    """
     return _note(fetched_models() / name) if is_plain_name(name) else None
 
 
 def _note(folder: Path) -> Entry | None:
-    """Return what fetch() noted of a folder; None if it has not written the folder, or the note is damaged.
+    """Return what fetch() noted of a folder; None if it has not written the folder,
+    or the note is damaged.
 
-    It is ``file``, ``sha256`` and ``source`` of the pack, the name of the ``folder``, and ``parts``: by name, bytes, time in
-    nanoseconds, SHA-256. A copy under another name is the user's own.
+    It is ``file``, ``sha256`` and ``source`` of the pack, the name of the ``folder``, and
+    ``parts``: by name, bytes, time in nanoseconds, SHA-256. A copy under another name is the user's
+    own.
     """
     try:
         noted: Entry = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
@@ -145,7 +181,8 @@ def _note(folder: Path) -> Entry | None:
 
 
 def _fault(folder: Path, *, thorough: bool = False) -> str | None:
-    """Return what is wrong with an unpacked pack, and None if nothing is, or if an older version unpacked it.
+    """Return what is wrong with an unpacked pack, and None if nothing is,
+    or if an older version unpacked it.
 
     Args:
         folder: the folder, which fetch() has written.
@@ -162,13 +199,16 @@ def _fault(folder: Path, *, thorough: bool = False) -> str | None:
         if not path.is_file():
             return f"{name} is missing"
         found = path.stat()
-        if found.st_size != size or ((thorough or found.st_mtime_ns != written) and sha256_of(path) != sha256):
+        if found.st_size != size or (
+            (thorough or found.st_mtime_ns != written) and sha256_of(path) != sha256
+        ):
             return f"{name} is damaged"
     return None
 
 
 def find_named(given: Path) -> Path:
-    """Return the folder of the model that a user names, as named_folder(), or the folder model/ in it.
+    """Return the folder of the model that a user names, as named_folder(),
+    or the folder model/ in it.
 
     Raises:
         ModelError: there is none; the message has the name that was probably meant.
@@ -184,16 +224,25 @@ def find_named(given: Path) -> Path:
 
 
 def meant_model(name: str, listed: Mapping[str, Entry]) -> str:
-    """Return the hint for an error about an unknown model: listed or fetched, by name, language, treebank or first letters."""
+    """Return the hint for an error about an unknown model: listed or fetched, by name, language,
+    treebank or first letters.
+    """
     if name in _LANGUAGES.split():
         return ""
-    known = {**dict.fromkeys(listed), **dict.fromkeys(path.name for path in fetched_models().glob("*") if holds_model(path))}
+    known = {
+        **dict.fromkeys(listed),
+        **dict.fromkeys(path.name for path in fetched_models().glob("*") if holds_model(path)),
+    }
     elsewhere: dict[str, str] = {}
     for one, entry in reversed([*listed.items()]):  # of several models of a language, the first
         treebank = str(entry.get("treebank", "")).partition(" ")[0]
-        elsewhere |= dict.fromkeys((str(entry.get("language", "")), treebank, treebank.removeprefix("UD_")), one)
+        elsewhere |= dict.fromkeys(
+            (str(entry.get("language", "")), treebank, treebank.removeprefix("UD_")), one
+        )
     begins = re.split("[_-]", name)[0]  # en_core_web_sm
-    return did_you_mean(name, known, elsewhere) or did_you_mean(begins if begins in known else "", known)
+    return did_you_mean(name, known, elsewhere) or did_you_mean(
+        begins if begins in known else "", known
+    )
 
 
 @cache
@@ -203,11 +252,17 @@ def _warn_once(folder: Path) -> None:
 
 def shipped_packs() -> dict[str, Entry]:
     """Return the packs that come with this installation, by name."""
-    return {name: entry for name, entry in _project_packs().items() if Path(SHIPPED, entry["file"]).is_file()}
+    return {
+        name: entry
+        for name, entry in _project_packs().items()
+        if Path(SHIPPED, entry["file"]).is_file()
+    }
 
 
 def _project_packs() -> dict[str, Entry]:
-    """Return all packs of this project, by name; a wheel has the index of all, and the files of some."""
+    """Return all packs of this project, by name; a wheel has the index of all,
+    and the files of some.
+    """
     return read_index(SHIPPED) if Path(SHIPPED, INDEX).is_file() else {}
 
 
@@ -217,24 +272,36 @@ def absent_packs() -> list[str]:
 
 
 def absent_pack(name: str) -> str | None:
-    """Return where the pack of a model is that this project has, but not this installation; None for any other name."""
+    """Return where the pack of a model is that this project has, but not this installation;
+    None for any other name.
+    """
     if name not in absent_packs():
         return None
-    return f"there is no model {name!r} in this installation, which has {', '.join(shipped_packs()) or 'none'}; {places(name)}"
+    return (
+        f"there is no model {name!r} in this installation, which has "
+        f"{', '.join(shipped_packs()) or 'none'}; {places(name)}"
+    )
 
 
 def places(name: str = "NAME") -> str:
-    """Return where the packs are that did not come with this installation, and the command that fetches one."""
+    """Return where the packs are that did not come with this installation,
+    and the command that fetches one.
+    """
     known = _checkout()
     place = f"CHECKOUT{os.sep}models" if known is None else shlex.quote(str(known))
-    said = f"its pack is in models/ of a checkout of the project: optimal-step get {name} --from {place}"
+    said = (
+        f"its pack is in models/ of a checkout of the project: optimal-step get {name} --from "
+        f"{place}"
+    )
     if RELEASE is not None:
         said = f"its pack is at {RELEASE}: optimal-step get {name} --from {RELEASE}"
     return f"{said}; or name a folder or URL of packs in the environment variable {SOURCE}"
 
 
 def _checkout() -> Path | None:
-    """Return the folder of packs in the checkout that pip has installed this project from; None if it is not there."""
+    """Return the folder of packs in the checkout that pip has installed this project from;
+    None if it is not there.
+    """
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
@@ -246,7 +313,9 @@ def _checkout() -> Path | None:
     except (PackageNotFoundError, ValueError, AttributeError):
         return None
     place = Path(url2pathname(url.path)) / "models"
-    there = url.scheme == "file" and all((place / entry["file"]).is_file() for entry in _project_packs().values())
+    there = url.scheme == "file" and all(
+        (place / entry["file"]).is_file() for entry in _project_packs().values()
+    )
     return place if there else None
 
 
@@ -261,7 +330,9 @@ def held_cache() -> Iterator[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ModelError(f"{folder}: {error.strerror}; set XDG_CACHE_HOME to a folder that you can write to") from error
+        raise ModelError(
+            f"{folder}: {error.strerror}; set XDG_CACHE_HOME to a folder that you can write to"
+        ) from error
     with locked(folder / ".lock", wait=True):
         remove_leftovers(folder)
         yield folder
@@ -270,7 +341,8 @@ def held_cache() -> Iterator[Path]:
 def stored_name(name: str, entry: Entry, source: str) -> str:
     """Return the name of the folder that a pack is unpacked into.
 
-    A shipped pack's has its sum: another version of this project has other models, and must not find these.
+    A shipped pack's has its sum: another version of this project has other models,
+    and must not find these.
     """
     return f"{name}-{entry['sha256'][:8]}" if source == SHIPPED else name
 
@@ -291,12 +363,15 @@ def read_index(source: str) -> dict[str, Entry]:
                 raise TypeError(f"what it says of {name} is not text")
             plain_name(entry["file"])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise OptimalStepError(f"{source}: {INDEX} is not one that optimal-step pack writes ({error})") from error
+        raise OptimalStepError(
+            f"{source}: {INDEX} is not one that optimal-step pack writes ({error})"
+        ) from error
     return dict(listed)
 
 
 def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
-    """Fetch a model into ``folder``, by its stored_name(), unless it is there; return what happened.
+    """Fetch a model into ``folder``, by its stored_name(), unless it is there;
+    return what happened.
 
     Raises:
         OptimalStepError: something else is there, or the pack is damaged.
@@ -306,12 +381,18 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
     stored = stored_name(name, entry, source)
     target, pack = folder / stored, folder / f".{stored}.zip"
     ours = _is_ours(target, source)
-    same = ours and (target / _SUM).is_file() and (target / _SUM).read_bytes() == entry["sha256"].encode()
+    same = (
+        ours
+        and (target / _SUM).is_file()
+        and (target / _SUM).read_bytes() == entry["sha256"].encode()
+    )
     fault = _fault(target, thorough=True) if ours else None
     if same and fault is None:
         return f"there already, {target}"
     if os.path.lexists(target) and not ours:
-        raise OptimalStepError(f"{target}: optimal-step get has not written this; move it away, or set XDG_CACHE_HOME")
+        raise OptimalStepError(
+            f"{target}: optimal-step get has not written this; move it away, or set XDG_CACHE_HOME"
+        )
     _copy(source, entry["file"], pack, entry["sha256"])
     try:
         with replacing_folder(target) as temporary:
@@ -319,8 +400,16 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
             read_model(temporary)  # through the checks that a stranger's folder meets
             (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8", newline="\n")
             place = source if _is_url(source) else str(Path(source).absolute())
-            noted = {"file": entry["file"], "sha256": entry["sha256"], "source": place, "folder": stored}
-            write_json(temporary / _NOTE, noted | {"parts": {name: _state(temporary / name) for name in parts}})
+            noted = {
+                "file": entry["file"],
+                "sha256": entry["sha256"],
+                "source": place,
+                "folder": stored,
+            }
+            write_json(
+                temporary / _NOTE,
+                noted | {"parts": {name: _state(temporary / name) for name in parts}},
+            )
     finally:
         pack.unlink(missing_ok=True)
     return f"{target}" if fault is None else f"{target}: unpacked again, as {fault}"
@@ -348,9 +437,14 @@ def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
         return
     found = Path(source) / file
     if not found.is_file():
-        raise OptimalStepError(f"{found}: there is no such file; give the folder where optimal-step pack has written, or a URL")
+        raise OptimalStepError(
+            f"{found}: there is no such file; "
+            "give the folder where optimal-step pack has written, or a URL"
+        )
     if sha256 is not None and (digest := sha256_of(found)) != sha256:
-        raise ModelError(f"{found}: its SHA-256 is {digest}, but {INDEX} says {sha256}; pack the model again")
+        raise ModelError(
+            f"{found}: its SHA-256 is {digest}, but {INDEX} says {sha256}; pack the model again"
+        )
     shutil.copyfile(found, path)
 
 
@@ -375,5 +469,13 @@ def _unpack(pack: Path, folder: Path) -> list[str]:
                     inside.mkdir(exist_ok=True)
                 (inside / plain_name(name)).write_bytes(files.read(member))
             return files.namelist()
-    except (ValueError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError) as error:
+    except (
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+    ) as error:
         raise ModelError(f"{pack.name}: this is no pack of a model ({error})") from error

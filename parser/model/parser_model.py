@@ -1,7 +1,7 @@
 """What the rest of the parser asks of a model, whatever its kind.
 
-The kinds are networks, trained (trained_model.py) or frozen (model.py), and linear models (parser/linear). Whoever needs more
-than this names the kind of model that it works with.
+The kinds are networks, trained (trained_model.py) or frozen (model.py), and linear models
+(parser/linear). Whoever needs more than this names the kind of model that it works with.
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ class ParserModel(Protocol):
 
     @property
     def arithmetic(self) -> dict[str, Any]:
-        """The entries of settings.json and metrics.json about 8-bit products; empty if these were not measured."""
+        """The entries of settings.json and metrics.json about 8-bit products;
+        empty if these were not measured.
+        """
 
     def frozen(self) -> ParserModel:
-        """Return the model with its present weights; parsers and taggers made from it share what they precompute."""
+        """Return the model with its present weights;
+        parsers and taggers made from it share what they precompute.
+        """

@@ -65,7 +65,9 @@ class TrainedModel(NetworkModel):
             lookahead: see NetworkModel.
         """
         parses_with = transitions.create_for(relations, system, options or {})
-        return cls._of(NetworkModel(vocabularies, relations, slots, spec, parses_with, lookahead=lookahead))
+        return cls._of(
+            NetworkModel(vocabularies, relations, slots, spec, parses_with, lookahead=lookahead)
+        )
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu", int8: bool | None = None) -> TrainedModel:
@@ -73,7 +75,8 @@ class TrainedModel(NetworkModel):
 
         Args:
             folder: the folder.
-            device: where the classifier runs; other devices than the CPU compute in single precision.
+            device: where the classifier runs;
+                other devices than the CPU compute in single precision.
             int8: see NetworkModel; None: as the folder says.
         """
         frozen = FrozenModel.load(folder, int8)
@@ -90,8 +93,14 @@ class TrainedModel(NetworkModel):
     def _of(cls, model: NetworkModel) -> TrainedModel:
         """Return a model of this description, with fresh weights."""
         own = model.spec, model.slots, model.vocabularies, model.relations, model.n_outputs
-        readers = {part.name: reader_of(part, model.spec) for part in model.vocabularies.parts if part.in_sentences}
-        trained = cls(**model.arguments(), classifier=new_classifier(*own, readers), readers=readers)
+        readers = {
+            part.name: reader_of(part, model.spec)
+            for part in model.vocabularies.parts
+            if part.in_sentences
+        }
+        trained = cls(
+            **model.arguments(), classifier=new_classifier(*own, readers), readers=readers
+        )
         trained.table = model.table
         return trained
 
@@ -104,7 +113,8 @@ class TrainedModel(NetworkModel):
         return self.classifier.scorer(sentences)
 
     def frozen(self, int8: bool | None = None) -> FrozenModel:
-        """Return the model with its present weights; parsers and taggers made from it share what they precompute.
+        """Return the model with its present weights;
+        parsers and taggers made from it share what they precompute.
 
         Args:
             int8: whether it parses with 8-bit products; None: as the model itself says.
@@ -116,7 +126,9 @@ class TrainedModel(NetworkModel):
         heads = None
         if self.predicts_heads:
             state = under(f"{TOKENS}heads.", self.classifier.state_dict())
-            heads = FrozenHeadScorer({name: tensor.numpy(force=True) for name, tensor in state.items()})
+            heads = FrozenHeadScorer(
+                {name: tensor.numpy(force=True) for name, tensor in state.items()}
+            )
         return FrozenModel.of(self, self.classifier.weights(int8), heads, int8)
 
     def save(self, folder: Path) -> None:
@@ -126,13 +138,25 @@ class TrainedModel(NetworkModel):
             for part in self.vocabularies.parts:
                 settings |= part.save(temporary, self.readers.get(part.name))
             searches = {"beam": self.beam, "lattice_beam": self.lattice_beam}
-            beam = {key: beam_settings.as_fields(search) for key, search in searches.items() if search is not None}
-            further = {"calibration": asdict(self.calibration), **self.arithmetic, "versions": versions()}
+            beam = {
+                key: beam_settings.as_fields(search)
+                for key, search in searches.items()
+                if search is not None
+            }
+            further = {
+                "calibration": asdict(self.calibration),
+                **self.arithmetic,
+                "versions": versions(),
+            }
             write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
             state = self.classifier.state_dict()
             # The state also has readers of whole sentences that are trained.
-            tensors = {name: state[name].detach().cpu().contiguous().numpy() for name in self.layout.shapes}
-            for name in (f"{TOKENS}{name}" for part in self.vocabularies.parts for name in part.half):
+            tensors = {
+                name: state[name].detach().cpu().contiguous().numpy() for name in self.layout.shapes
+            }
+            for name in (
+                f"{TOKENS}{name}" for part in self.vocabularies.parts for name in part.half
+            ):
                 tensors[name] = tensors[name].astype(np.float16)
             (temporary / TENSORS).write_bytes(save(tensors))

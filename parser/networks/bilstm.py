@@ -1,13 +1,15 @@
-"""A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3): a vector for each token.
+"""A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3):
+a vector for each token.
 
-The input of a token is the vectors of its parts, side by side (parts.py); the artificial root is the first token of its
-sentence. Each layer reads the outputs of the layer below, in both directions. Tasks such as tags may read the outputs of a
-layer; the next one then also reads their expected vectors (tasks.py). In training, whole vectors of parts are dropped. Between
-layers, the same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
+The input of a token is the vectors of its parts, side by side (parts.py); the artificial root is
+the first token of its sentence. Each layer reads the outputs of the layer below, in both
+directions. Tasks such as tags may read the outputs of a layer; the next one then also reads their
+expected vectors (tasks.py). In training, whole vectors of parts are dropped. Between layers, the
+same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
 
-Inside the layers, the tokens of a batch lie in the order of packed sequences (lstm.py); before and after, sentence by sentence.
-The vectors of a sentence depend on its batch only by rounding: the library that computes the products may add up in another
-order.
+Inside the layers, the tokens of a batch lie in the order of packed sequences (lstm.py); before and
+after, sentence by sentence. The vectors of a sentence depend on its batch only by rounding: the
+library that computes the products may add up in another order.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ class BiLSTM(TokenRepresentation):
         input_dropout: the share of the input's numbers that is dropped in training.
 
     Attributes:
-        reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``; only ABSENT's is used.
+        reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``;
+            only ABSENT's is used.
         tasks: by name, the modules of its tasks.
     """
 
@@ -95,22 +98,37 @@ class BiLSTM(TokenRepresentation):
         }
         self.inputs.initialize(self.inputs.sizes)
         word_parts = {
-            part.name: module_of(part, spec, self.inputs, None) for part in vocabularies.parts if not part.in_sentences
+            part.name: module_of(part, spec, self.inputs, None)
+            for part in vocabularies.parts
+            if not part.in_sentences
         }
         self._add({name: module for name, (_, module) in word_parts.items()})
-        self.tasks = {task.name: module_of_task(task, spec) for task in vocabularies.tasks if task.in_passes}
+        self.tasks = {
+            task.name: module_of_task(task, spec) for task in vocabularies.tasks if task.in_passes
+        }
         self._add(self.tasks)
         shapes = encoder_shapes(spec, vocabularies)
-        self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(encoder.layers))
-        self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(encoder.layers))
-        afterwards = {task.name: module_of_task(task, spec) for task in vocabularies.tasks if not task.in_passes}
+        self.forwards = nn.ModuleList(
+            lstm(shapes, f"forwards.{layer}") for layer in range(encoder.layers)
+        )
+        self.backwards = nn.ModuleList(
+            lstm(shapes, f"backwards.{layer}") for layer in range(encoder.layers)
+        )
+        afterwards = {
+            task.name: module_of_task(task, spec)
+            for task in vocabularies.tasks
+            if not task.in_passes
+        }
         self._add(afterwards)
         self.tasks |= afterwards
-        # By layer, from 1, the tasks that read its outputs, and whether the layer above reads their expected vectors.
+        # By layer, from 1, the tasks that read its outputs,
+        # and whether the layer above reads their expected vectors.
         self._read_by: dict[int, list[tuple[TaskModule, bool]]] = {}
         for task in vocabularies.tasks:
             if (layer := task.layer(spec)) is not None:
-                self._read_by.setdefault(layer, []).append((self.tasks[task.name], task.width(spec) > 0))
+                self._read_by.setdefault(layer, []).append(
+                    (self.tasks[task.name], task.width(spec) > 0)
+                )
         self._add({name: module for name, (_, module) in sentence_parts.items()})
         readings = word_parts | sentence_parts
         self._parts = [(rows, readings[part.name]) for part, rows in vocabularies.placed]
@@ -122,7 +140,9 @@ class BiLSTM(TokenRepresentation):
                 self.add_module(name, module)
 
     def initialize(self) -> None:
-        """Draw the vectors of reserved values and relations; all other parameters were drawn when they were made."""
+        """Draw the vectors of reserved values and relations;
+        all other parameters were drawn when they were made.
+        """
         draw_vectors(self.reserved)
         super().initialize()
 
@@ -130,28 +150,44 @@ class BiLSTM(TokenRepresentation):
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """On the CPU, return an encoder without torch that shares the parameters' memory; else one that runs on the GPU."""
+        """On the CPU, return an encoder without torch that shares the parameters' memory;
+        else one that runs on the GPU.
+        """
         if not self.reserved.is_cpu:
             if int8:
-                raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
+                raise Int8Error(
+                    "8-bit products are supported only on the CPU; parse without --int8, "
+                    "or on the CPU"
+                )
             return _OnDevice(self)
         spec, vocabularies, readers = self._made_of
-        tensors = {name: tensor.detach().contiguous().numpy() for name, tensor in self.state_dict().items()}
+        tensors = {
+            name: tensor.detach().contiguous().numpy() for name, tensor in self.state_dict().items()
+        }
         frozen_readers = {name: reader.frozen(int8) for name, reader in readers.items()}
         return FrozenEncoder(spec, vocabularies, tensors, frozen_readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        """Return the vectors of the tokens, and the scores of their tags and of all else that tasks choose for each word.
+        """Return the vectors of the tokens, and the scores of their tags and of all else that tasks
+        choose for each word.
 
         Args:
-            values: int32[tokens, rows] on the CPU, sentence by sentence: the transpose of ``Sentences.values``.
-            lengths: int[sentences], the tokens of each, including the root; similar lengths are read faster.
-            dropping: whether dropout is in force; an argument, because threads may encode at the same time.
+            values: int32[tokens, rows] on the CPU, sentence by sentence:
+                the transpose of ``Sentences.values``.
+            lengths: int[sentences], the tokens of each, including the root;
+                similar lengths are read faster.
+            dropping: whether dropout is in force; an argument,
+                because threads may encode at the same time.
         """
         packing, outputs, scores = self._encoded(values, lengths, dropping, self.spec.layers)
-        return Encoded(outputs[packing.rows], {column: column_scores[packing.rows] for column, column_scores in scores.items()})
+        return Encoded(
+            outputs[packing.rows],
+            {column: column_scores[packing.rows] for column, column_scores in scores.items()},
+        )
 
-    def tag_scores(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> dict[str, Tensor]:
+    def tag_scores(
+        self, values: Tensor, lengths: np.ndarray, dropping: bool = False
+    ) -> dict[str, Tensor]:
         """Return the scores of tags, as encode() does, without computing the layers above them."""
         if not self._read_by:
             return {}
@@ -161,7 +197,9 @@ class BiLSTM(TokenRepresentation):
     def _encoded(
         self, values: Tensor, lengths: np.ndarray, dropping: bool, layers: int
     ) -> tuple[Packing, Tensor, dict[str, Tensor]]:
-        """Return the outputs of the last of some layers, float32[rows, 2 * hidden], and the scores of tasks up to there."""
+        """Return the outputs of the last of some layers, float32[rows, 2 * hidden],
+        and the scores of tasks up to there.
+        """
         packing = Packing.of(lengths, self.reserved.device)
         outputs = self._embed(values, lengths, dropping)[packing.elements]
         scores: dict[str, Tensor] = {}
@@ -193,12 +231,16 @@ class BiLSTM(TokenRepresentation):
             TypeError: no sentences are given.
         """
         if sentences is None:
-            raise TypeError("the vectors of a contextual representation depend on the sentences; pass them")
+            raise TypeError(
+                "the vectors of a contextual representation depend on the sentences; pass them"
+            )
         return self.with_tokens(self.encoded(sentences))
 
     @torch.no_grad()
     def encoded(self, sentences: Sentences) -> Tensor:
-        """Return float32[tokens, size], the vectors of all tokens; sentences of similar lengths are encoded together."""
+        """Return float32[tokens, size], the vectors of all tokens;
+        sentences of similar lengths are encoded together.
+        """
         vectors = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
         for places, values, lengths in self._batches(sentences):
             vectors[places] = self.encode(values, lengths).tokens
@@ -210,29 +252,47 @@ class BiLSTM(TokenRepresentation):
     ) -> tuple[dict[str, np.ndarray], dict[str, FormScores]]:
         all_scores = self.all_tag_scores(sentences)
         if settle is not None:
-            settled = settle({column: scores.numpy(force=True) for column, scores in all_scores.items()})
-            all_scores = {column: to_device(scores, self.reserved.device) for column, scores in settled.items()}
-        tags = {column: scores.argmax(1).numpy(force=True).astype(np.int32) for column, scores in all_scores.items()}
+            settled = settle(
+                {column: scores.numpy(force=True) for column, scores in all_scores.items()}
+            )
+            all_scores = {
+                column: to_device(scores, self.reserved.device)
+                for column, scores in settled.items()
+            }
+        tags = {
+            column: scores.argmax(1).numpy(force=True).astype(np.int32)
+            for column, scores in all_scores.items()
+        }
 
         @torch.no_grad()
         def scored(scorer: FormScorer, forms: Sequence[str], places: np.ndarray) -> np.ndarray:
-            return scorer.scores(forms, {column: scores[places] for column, scores in all_scores.items()}).numpy(force=True)
+            return scorer.scores(
+                forms, {column: scores[places] for column, scores in all_scores.items()}
+            ).numpy(force=True)
 
-        scorers = {name: module for name, module in self.tasks.items() if isinstance(module, FormScorer)}
+        scorers = {
+            name: module for name, module in self.tasks.items() if isinstance(module, FormScorer)
+        }
         return tags, {name: partial(scored, scorer) for name, scorer in scorers.items()}
 
     @torch.no_grad()
     def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
-        """Return the scores of tag_scores() for all tokens: by predicted column, float32[tokens, values]."""
+        """Return the scores of tag_scores() for all tokens: by predicted column,
+        float32[tokens, values].
+        """
         scores_by_column: dict[str, Tensor] = {}
         for places, values, lengths in self._batches(sentences):
             for column, scores in self.tag_scores(values, lengths, dropping).items():
-                all_scores = scores_by_column.setdefault(column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1]))
+                all_scores = scores_by_column.setdefault(
+                    column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1])
+                )
                 all_scores[places] = scores
         return scores_by_column
 
     def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
-        """Yield batches of sentences of similar lengths: the places of their tokens, and the arguments of encode()."""
+        """Yield batches of sentences of similar lengths: the places of their tokens, and the
+        arguments of encode().
+        """
         lengths = np.diff(sentences.offsets)
         order = np.argsort(lengths, kind="stable")
         batches = (np.cumsum(lengths[order]) - 1) // batch_sizes.TOKENS_PER_ENCODING
@@ -246,10 +306,16 @@ class BiLSTM(TokenRepresentation):
         if layer and dropping and self.spec.dropout:
             inputs = inputs * _sentence_mask(inputs, packing, self.spec.dropout)
         sides = self.forwards[layer], self.backwards[layer]
-        return torch.cat([read_sequences(side, inputs, packing, side is sides[1]) for side in sides], dim=1)
+        return torch.cat(
+            [read_sequences(side, inputs, packing, side is sides[1]) for side in sides], dim=1
+        )
 
-    def _scored(self, task: TaskModule, outputs: Tensor, packing: Packing, dropping: bool) -> dict[str, Tensor]:
-        """Return the scores that a task makes of float32[rows, 2 * hidden]: by column, float32[rows, values]."""
+    def _scored(
+        self, task: TaskModule, outputs: Tensor, packing: Packing, dropping: bool
+    ) -> dict[str, Tensor]:
+        """Return the scores that a task makes of float32[rows, 2 * hidden]: by column,
+        float32[rows, values].
+        """
         if dropping and task.dropout:
             outputs = outputs * _sentence_mask(outputs, packing, task.dropout)
         return task.read(outputs)
@@ -257,12 +323,22 @@ class BiLSTM(TokenRepresentation):
     def _embed(self, values: Tensor, lengths: np.ndarray, dropping: bool) -> Tensor:
         """Return float32[tokens, width], the vectors of all parts side by side."""
         vectors = list(
-            chain.from_iterable(read_part(values[:, rows], lengths, dropping) for rows, (read_part, _) in self._parts)
+            chain.from_iterable(
+                read_part(values[:, rows], lengths, dropping)
+                for rows, (read_part, _) in self._parts
+            )
         )
         if dropping and self.spec.attribute_dropout:
-            vectors = [array * bernoulli_mask(array.new_empty(len(array), 1), self.spec.attribute_dropout) for array in vectors]
+            vectors = [
+                array * bernoulli_mask(array.new_empty(len(array), 1), self.spec.attribute_dropout)
+                for array in vectors
+            ]
         inputs = torch.cat(vectors, dim=1)
-        return inputs * bernoulli_mask(inputs, self.input_dropout) if dropping and self.input_dropout else inputs
+        return (
+            inputs * bernoulli_mask(inputs, self.input_dropout)
+            if dropping and self.input_dropout
+            else inputs
+        )
 
 
 class _OnDevice:
@@ -274,7 +350,11 @@ class _OnDevice:
         self._tokens = tokens
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        return self._tokens.encoded(sentences).numpy(force=True) if sentences.vectors is None else sentences.vectors
+        return (
+            self._tokens.encoded(sentences).numpy(force=True)
+            if sentences.vectors is None
+            else sentences.vectors
+        )
 
     def encode_with_tags(
         self, sentences: Sentences, settle: SettleTags | None = None
@@ -283,6 +363,8 @@ class _OnDevice:
 
 
 def _sentence_mask(vectors: Tensor, packing: Packing, share: float) -> Tensor:
-    """Return float32[rows, width], a mask that drops the same numbers at all tokens of a sentence."""
+    """Return float32[rows, width], a mask that drops the same numbers at all tokens of a
+    sentence.
+    """
     masks = bernoulli_mask(vectors.new_empty(packing.sizes[0], vectors.shape[1]), share)
     return masks[packing.sequences]

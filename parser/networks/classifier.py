@@ -1,11 +1,14 @@
-"""The classifier: one hidden layer over what feature slots read, and a score for every output (Nederhof 2019, Section 8).
+"""The classifier: one hidden layer over what feature slots read, and a score for every output
+(Nederhof 2019, Section 8).
 
-A slot is an input of the hidden layer in one of two ways. *One-hot*: a (slot, value) pair has a row of hidden activations in a
-table of weights; this is a linear layer over one-hot inputs, without the zeros. *As a vector*: the token representation
-(representation.py) has a vector for the number that the slot reads, and a linear layer takes the vectors of all such slots side
-by side. In both cases the hidden layer is the sum of a bias and one vector of activations per slot.
+A slot is an input of the hidden layer in one of two ways. *One-hot*: a (slot, value) pair has a row
+of hidden activations in a table of weights; this is a linear layer over one-hot inputs, without the
+zeros. *As a vector*: the token representation (representation.py) has a vector for the number that
+the slot reads, and a linear layer takes the vectors of all such slots side by side. In both cases
+the hidden layer is the sum of a bias and one vector of activations per slot.
 
-batch_scorer() scores many configurations at a time, with frozen weights and precomputed hidden activations.
+batch_scorer() scores many configurations at a time,
+with frozen weights and precomputed hidden activations.
 """
 
 from __future__ import annotations
@@ -60,8 +63,16 @@ class Classifier(nn.Module):
         self.tokens = tokens
 
         layout = self.layout = SlotLayout.of(slots, tokens.sizes, n_values)
-        self.register_buffer("one_hot_columns", torch.tensor(layout.one_hot_columns, dtype=torch.int64), persistent=False)
-        self.register_buffer("one_hot_starts", torch.tensor(layout.one_hot_starts, dtype=torch.int32), persistent=False)
+        self.register_buffer(
+            "one_hot_columns",
+            torch.tensor(layout.one_hot_columns, dtype=torch.int64),
+            persistent=False,
+        )
+        self.register_buffer(
+            "one_hot_starts",
+            torch.tensor(layout.one_hot_starts, dtype=torch.int32),
+            persistent=False,
+        )
         self.one_hot = nn.EmbeddingBag(layout.one_hot_rows, hidden, mode="sum")
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
 
@@ -74,7 +85,9 @@ class Classifier(nn.Module):
         self._initialize(inputs=width + len(layout.one_hot_columns))
 
     def _initialize(self, inputs: int) -> None:
-        """Draw Glorot's uniform weights; a one-hot slot, with one active input at a time, adds 1 to ``inputs``."""
+        """Draw Glorot's uniform weights; a one-hot slot, with one active input at a time,
+        adds 1 to ``inputs``.
+        """
         bound = (6.0 / (inputs + len(self.hidden_bias))) ** 0.5
         nn.init.uniform_(self.one_hot.weight, -bound, bound)
         if self.embedded is not None:
@@ -83,17 +96,26 @@ class Classifier(nn.Module):
         nn.init.zeros_(self.output.bias)
         self.tokens.initialize()
 
-    def forward(self, features: Tensor, vectors: Mapping[str, Tensor] | None = None, *, dropping: bool = False) -> Tensor:
+    def forward(
+        self,
+        features: Tensor,
+        vectors: Mapping[str, Tensor] | None = None,
+        *,
+        dropping: bool = False,
+    ) -> Tensor:
         """Return float32[batch, outputs], scores (logits).
 
         Args:
             features: int32[batch, slots], the values that the slots read.
-            vectors: ``tokens.vectors_of`` the sentences of the features; a static representation does not need it.
+            vectors: ``tokens.vectors_of`` the sentences of the features;
+                a static representation does not need it.
             dropping: whether dropout is in force.
         """
         rows = self.one_hot_rows(features)
         inputs = self._embed(features, self.tokens.vectors_of() if vectors is None else vectors)
-        kept_inputs, kept_slots, kept = self.dropout_masks(inputs) if dropping else (None, None, None)
+        kept_inputs, kept_slots, kept = (
+            self.dropout_masks(inputs) if dropping else (None, None, None)
+        )
         if kept_inputs is not None:
             inputs = inputs * kept_inputs
         if kept_slots is not None:
@@ -108,10 +130,12 @@ class Classifier(nn.Module):
         return self.output(active if kept is None else active * kept)
 
     def weights(self, int8: bool = False) -> ClassifierWeights:
-        """Return the current weights as numpy arrays; on a CPU, some share their memory with the parameters.
+        """Return the current weights as numpy arrays; on a CPU,
+        some share their memory with the parameters.
 
         Args:
-            int8: whether the encoder's vectors are stored and multiplied in 8 bits; only for a contextual representation.
+            int8: whether the encoder's vectors are stored and multiplied in 8 bits; only for a
+                contextual representation.
 
         Raises:
             Int8Error: the device does not support 8-bit products.
@@ -126,10 +150,15 @@ class Classifier(nn.Module):
         Args:
             vectors: by embedded attribute, float32[values, size]; see BiLSTM.with_tokens().
         """
-        fixed = {name: matrix[:N_RESERVED] if name == TOKEN else matrix for name, matrix in vectors.items()}
+        fixed = {
+            name: matrix[:N_RESERVED] if name == TOKEN else matrix
+            for name, matrix in vectors.items()
+        }
         return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))
 
-    def _weights(self, vectors: Mapping[str, Tensor], encoder: SentenceEncoder | None) -> ClassifierWeights:
+    def _weights(
+        self, vectors: Mapping[str, Tensor], encoder: SentenceEncoder | None
+    ) -> ClassifierWeights:
         return ClassifierWeights(
             self.activation_name,
             self.layout,
@@ -143,7 +172,8 @@ class Classifier(nn.Module):
         )
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
-        """Return the classifier as a function from features to scores, as numpy arrays, without dropout.
+        """Return the classifier as a function from features to scores, as numpy arrays,
+        without dropout.
 
         Args:
             sentences: the sentences of the features; needed for a contextual token representation.
@@ -159,7 +189,8 @@ class Classifier(nn.Module):
         return score
 
     def dropout_masks(self, inputs: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Return factors of inputs, float32[batch, width], of embedded slots and of hidden units; None: no dropout.
+        """Return factors of inputs, float32[batch, width],
+        of embedded slots and of hidden units; None: no dropout.
 
         Args:
             inputs: float32[batch, width], only its shape and device matter.
@@ -173,19 +204,26 @@ class Classifier(nn.Module):
         """Return int32[batch, one-hot slots], the active rows of the one-hot table."""
         return features[:, self.one_hot_columns] + self.one_hot_starts
 
-    def scores_by_value(self, features: Tensor, vectors: Mapping[str, Tensor], *, dropping: bool = False) -> Tensor:
-        """Return float32[batch, outputs], as forward() does, but faster if vectors are read often; for training by autograd.
+    def scores_by_value(
+        self, features: Tensor, vectors: Mapping[str, Tensor], *, dropping: bool = False
+    ) -> Tensor:
+        """Return float32[batch, outputs], as forward() does, but faster if vectors are read often;
+        for training by autograd.
 
-        The contribution of a vector in each slot is computed once for the batch, and configurations add up rows. Dropout drops
-        the same numbers of a vector wherever it is read, and no slots.
+        The contribution of a vector in each slot is computed once for the batch, and configurations
+        add up rows. Dropout drops the same numbers of a vector wherever it is read, and no slots.
 
         Args:
             features: int32[batch, slots], the values that the slots read.
-            vectors: by embedded attribute, float32[values, size]; the work grows with the number of values.
+            vectors: by embedded attribute, float32[values, size];
+                the work grows with the number of values.
             dropping: whether dropout is in force.
         """
         if dropping:
-            vectors = {name: nn.functional.dropout(matrix, self.input_dropout) for name, matrix in vectors.items()}
+            vectors = {
+                name: nn.functional.dropout(matrix, self.input_dropout)
+                for name, matrix in vectors.items()
+            }
         active = self.activation.apply(self.hidden_by_value(features, vectors))
         return self.output(nn.functional.dropout(active, self.dropout, dropping))
 
@@ -197,15 +235,26 @@ class Classifier(nn.Module):
             rows.append(nn.functional.linear(vectors[name], weights))
             numbers.append(filled + features[:, column : column + 1])
             filled += len(rows[-1])
-        return nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum") + self.hidden_bias
+        return (
+            nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum")
+            + self.hidden_bias
+        )
 
     def slot_weights(self) -> Iterator[tuple[str, int, Tensor]]:
-        """Yield the attribute and the column of each slot that reads vectors, and its weights, float32[hidden, size]."""
-        slots = [(name, column) for name, columns in self.embedded_columns.items() for column in columns]
+        """Yield the attribute and the column of each slot that reads vectors, and its weights,
+        float32[hidden, size].
+        """
+        slots = [
+            (name, column) for name, columns in self.embedded_columns.items() for column in columns
+        ]
         if self.embedded is not None:
-            # One split: its gradients are concatenated at once. One product for all slots would need them transposed.
+            # One split: its gradients are concatenated at once.
+            # One product for all slots would need them transposed.
             parts = self.embedded.weight.split(self.sizes_of_slots, dim=1)
-            yield from ((name, column, weights) for (name, column), weights in zip(slots, parts, strict=True))
+            yield from (
+                (name, column, weights)
+                for (name, column), weights in zip(slots, parts, strict=True)
+            )
 
     def _embed(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
         """Return float32[batch, width], the vectors of the embedded slots, side by side."""
@@ -245,16 +294,23 @@ def new_classifier(
     n_outputs: int,
     readers: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """Return the classifier that a spec describes, with fresh weights, drawn from torch's global generator.
+    """Return the classifier that a spec describes, with fresh weights,
+    drawn from torch's global generator.
 
     ``readers``: by name of a part, its reader of whole sentences.
     """
-    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
+    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {
+        RELATION: len(relations)
+    }
     tokens: TokenRepresentation
     if spec.encoder is None:
-        tokens = AttributeEmbeddings(vocabularies.attributes, Embeddings(spec.embeddings, n_values, vocabularies.elements))
+        tokens = AttributeEmbeddings(
+            vocabularies.attributes, Embeddings(spec.embeddings, n_values, vocabularies.elements)
+        )
     else:
-        embedded = {name: embedding for name, embedding in spec.embeddings.items() if name == RELATION}
+        embedded = {
+            name: embedding for name, embedding in spec.embeddings.items() if name == RELATION
+        }
         tokens = BiLSTM(spec, vocabularies, Embeddings(embedded, n_values), readers)
     return Classifier(tokens, slots, n_values, spec, n_outputs)
 
@@ -266,13 +322,18 @@ def check_device(name: str) -> None:
         OptimalStepError: the message lists the available devices.
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
-        devices = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU (cuda)"
+        devices = (
+            "cpu and cuda"
+            if torch.cuda.is_available()
+            else "cpu only, since torch sees no GPU (cuda)"
+        )
         near = did_you_mean(name, ("cpu", "cuda"), {"gpu": "cuda"})
         raise OptimalStepError(f"there is no device {name!r} here{near}; available: {devices}")
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
-    """Return a faster precomputed_scorer(), whose last digits depend on the configurations scored together.
+    """Return a faster precomputed_scorer(), whose last digits depend on the configurations scored
+    together.
 
     Args:
         sentences: the sentences of the features; only values that occur there can be scored.
@@ -296,7 +357,9 @@ class ContextualScorer:
         sentences: all sentences.
     """
 
-    def __init__(self, scorer: Callable[[Sentences], Scorer], table: FeatureTable, sentences: Sentences) -> None:
+    def __init__(
+        self, scorer: Callable[[Sentences], Scorer], table: FeatureTable, sentences: Sentences
+    ) -> None:
         self._scorer, self._sentences = scorer, sentences
         self._columns = np.flatnonzero([slot.attribute == TOKEN for slot in table.slots])
         self._numbers = np.zeros(N_RESERVED + int(sentences.offsets[-1]), np.int32)

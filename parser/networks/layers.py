@@ -1,7 +1,8 @@
 """Building blocks of the networks: layers of a spec's sizes, activations, dropout, and padding.
 
-A dropout mask takes one draw of torch's generator, as the seed of a hash of each number's place. On a CPU, torch's generator is
-serial: drawing a mask with it takes half as long as the matrix products.
+A dropout mask takes one draw of torch's generator, as the seed of a hash of each number's place. On
+a CPU, torch's generator is serial: drawing a mask with it takes half as long as the matrix
+products.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ _RANGE = 2**32
 def to_device(values: np.ndarray, device: torch.device) -> Tensor:
     """Return values as a tensor on a device; a GPU copies them while the CPU goes on."""
     tensor = torch.from_numpy(values)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+    return (
+        tensor.pin_memory().to(device, non_blocking=True)
+        if device.type == "cuda"
+        else tensor.to(device)
+    )
 
 
 def linear(shapes: Shapes, name: str) -> nn.Linear:
@@ -76,7 +81,9 @@ class Grid:
 
     @classmethod
     def of(cls, lengths: np.ndarray, device: torch.device) -> Grid:
-        """Return the grid of sequences of these lengths (int[sequences], each at least 1), one after the other."""
+        """Return the grid of sequences of these lengths (int[sequences], each at least 1),
+        one after the other.
+        """
         lengths = lengths.astype(np.int64)
         rows, columns = np.arange(lengths.max())[:, None], np.arange(len(lengths))
         inside = rows < lengths
@@ -88,7 +95,8 @@ class Grid:
 
 
 def dropout_mask(values: Tensor, share: float) -> Tensor | None:
-    """Return factors of values: 0 drops one, and the factor of kept ones preserves the mean; None if ``share`` is 0.
+    """Return factors of values: 0 drops one, and the factor of kept ones preserves the mean;
+    None if ``share`` is 0.
 
     Args:
         values: float32, contiguous.
@@ -100,7 +108,12 @@ def dropout_mask(values: Tensor, share: float) -> Tensor | None:
         return bernoulli_mask(values, share)
     mask = torch.empty_like(values)
     seed = int(torch.randint(2**63 - 1, ()))
-    _fill(mask.numpy().reshape(-1), np.uint64(seed), np.uint64(round(share * _RANGE)), np.float32(1 / (1 - share)))
+    _fill(
+        mask.numpy().reshape(-1),
+        np.uint64(seed),
+        np.uint64(round(share * _RANGE)),
+        np.float32(1 / (1 - share)),
+    )
     return mask
 
 

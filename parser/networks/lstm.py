@@ -1,10 +1,12 @@
-"""One direction of an LSTM layer over sequences of any lengths, with its gradients, in the order of packed sequences.
+"""One direction of an LSTM layer over sequences of any lengths, with its gradients,
+in the order of packed sequences.
 
-The rows of a batch are the first tokens of all sequences, the longest sequence first, then their second tokens, and so on. So
-the rows of a step are adjacent, and there is no padding. torch's PackedSequence has the same order, but on a CPU torch reads it
-in a dozen small operations a step; its oneDNN reads only padded batches, which are larger. Here torch computes the products of
-a step, into allocated matrices, and one kernel the rest; oneDNN computes the large products over all steps. torch's own LSTM is
-the reference implementation, and reads on other devices.
+The rows of a batch are the first tokens of all sequences, the longest sequence first, then their
+second tokens, and so on. So the rows of a step are adjacent, and there is no padding. torch's
+PackedSequence has the same order, but on a CPU torch reads it in a dozen small operations a step;
+its oneDNN reads only padded batches, which are larger. Here torch computes the products of a step,
+into allocated matrices, and one kernel the rest; oneDNN computes the large products over all steps.
+torch's own LSTM is the reference implementation, and reads on other devices.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from parser.networks.layers import to_device
 _HALF, _ONE = np.float32(0.5), np.float32(1)
 
 Step = tuple[int, int, int, int]
-"""The first row of a step, how many rows it has, the first row of the previous step, and how many sequences go on from it."""
+"""The first row of a step, how many rows it has, the first row of the previous step, and how many
+sequences go on from it.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Packing:
         elements: int64[elements], the element in each row.
         rows: int64[elements], the row of each element.
         sequences: int64[elements], the sequence of each row.
-        reversed: int64[elements], for each row, the row to read in its place to reverse the sequences.
+        reversed: int64[elements], for each row,
+            the row to read in its place to reverse the sequences.
         sizes: the rows of each step.
     """
 
@@ -50,7 +55,9 @@ class Packing:
 
     @classmethod
     def of(cls, lengths: np.ndarray, device: torch.device) -> Packing:
-        """Return the packing of sequences of these lengths (int[sequences], each at least 1), one after the other."""
+        """Return the packing of sequences of these lengths (int[sequences], each at least 1),
+        one after the other.
+        """
         lengths = lengths.astype(np.int64)
         starts, order = np.cumsum(lengths) - lengths, np.argsort(-lengths, kind="stable")
         steps, lengths = np.arange(lengths.max())[:, None], lengths[order]
@@ -58,7 +65,12 @@ class Packing:
         elements = (starts[order] + steps)[inside]
         numbers = np.cumsum(inside).reshape(inside.shape) - 1
         from_end = np.take_along_axis(numbers, np.maximum(lengths - 1 - steps, 0), axis=0)[inside]
-        arrays = elements, np.argsort(elements), np.broadcast_to(order, inside.shape)[inside], from_end
+        arrays = (
+            elements,
+            np.argsort(elements),
+            np.broadcast_to(order, inside.shape)[inside],
+            from_end,
+        )
         packed, rows, sequences, turned = (to_device(array, device) for array in arrays)
         return cls(packed, rows, sequences, turned, inside.sum(axis=1).tolist())
 
@@ -78,7 +90,9 @@ def read_sequences(layer: nn.Module, inputs: Tensor, packing: Packing, from_end:
 
 
 def read_by_torch(layer: nn.Module, inputs: Tensor, packing: Packing, from_end: bool) -> Tensor:
-    """Return the states as read_sequences() does, by torch's own layer: the reference implementation."""
+    """Return the states as read_sequences() does, by torch's own layer:
+    the reference implementation.
+    """
     ordered_inputs = inputs[packing.reversed] if from_end else inputs
     states = layer(PackedSequence(ordered_inputs, torch.tensor(packing.sizes)))[0].data
     return states[packing.reversed] if from_end else states
@@ -99,7 +113,9 @@ class _Direction(torch.autograd.Function):
         from_end: bool,
     ) -> Tensor:
         gates = product(inputs, input_weights, bias + other_bias)
-        states, cells, squashed = (gates.new_empty(len(inputs), state_weights.shape[1]) for _ in range(3))
+        states, cells, squashed = (
+            gates.new_empty(len(inputs), state_weights.shape[1]) for _ in range(3)
+        )
         arrays = [tensor.numpy() for tensor in (gates, cells, squashed, states)]
         recurrent = state_weights.t().contiguous()
         steps = _steps(sizes, from_end)
@@ -143,8 +159,10 @@ def _forward(start, n, before, m, gates, cells, squashed, states):
 
     Args:
         start, n, before, m: see Step.
-        gates: float[rows, 4 * hidden], the inputs, replaced by the outputs; in torch's order: in, forget, new, out.
-        cells, squashed, states: float[rows, hidden], overwritten: the cells, their hyperbolic tangents, the outputs.
+        gates: float[rows, 4 * hidden], the inputs, replaced by the outputs; in torch's order:
+            in, forget, new, out.
+        cells, squashed, states: float[rows, hidden], overwritten: the cells,
+            their hyperbolic tangents, the outputs.
     """
     hidden = cells.shape[1]
     for row in range(start, start + n):
@@ -168,13 +186,17 @@ def _forward(start, n, before, m, gates, cells, squashed, states):
 
 
 @kernel(fastmath={"contract"}, error_model="numpy")
-def _backward(start, n, before, m, gates, cells, squashed, states, by_state, by_cell, by_gate, earlier):
-    """Compute the derivatives of a step from those by its states and cells; without the product with the recurrent weights.
+def _backward(
+    start, n, before, m, gates, cells, squashed, states, by_state, by_cell, by_gate, earlier
+):
+    """Compute the derivatives of a step from those by its states and cells; without the product
+    with the recurrent weights.
 
     Args:
         start, n, before, m: see Step.
         gates, cells, squashed, states: as _forward() has left them.
-        by_state, by_cell: float[rows, hidden], by the outputs; the previous step's rows of ``by_cell`` are overwritten.
+        by_state, by_cell: float[rows, hidden], by the outputs; the previous step's rows of
+            ``by_cell`` are overwritten.
         by_gate: float[rows, 4 * hidden], overwritten: by the inputs.
         earlier: float[rows, hidden], overwritten: the previous states.
     """

@@ -1,7 +1,7 @@
 """How the parts of a word are read in training, in torch; inference/parts.py reads them in parsing.
 
-``module_of`` has a function for each kind of part, added with ``module_of.register``; ``reader_of`` has one for each kind that
-reads whole sentences.
+``module_of`` has a function for each kind of part, added with ``module_of.register``; ``reader_of``
+has one for each kind that reads whole sentences.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ from parser.data.vocabulary import ABSENT
 from parser.network_spec import CharacterSpec, ClassifierSpec
 from parser.networks.layers import draw_vectors, lstm, to_device
 from parser.networks.lstm import Packing, read_sequences
-from parser.networks.pretrained import PretrainedEncoder, PretrainedInput, cache_vectors, vector_cache
+from parser.networks.pretrained import (
+    PretrainedEncoder,
+    PretrainedInput,
+    cache_vectors,
+    vector_cache,
+)
 from parser.networks.representation import Embeddings
 
 log = logging.getLogger(__name__)
@@ -36,9 +41,9 @@ class PartReading(NamedTuple):
     """The module that makes the vectors of a part.
 
     Attributes:
-        read: takes the part's values (int32[tokens, rows] on the CPU, sentence by sentence), the lengths of the sentences, and
-            whether dropout is in force. Returns arrays float32[tokens, size], the encoder's input; whole rows of each may
-            be dropped.
+        read: takes the part's values (int32[tokens, rows] on the CPU, sentence by sentence), the
+            lengths of the sentences, and whether dropout is in force. Returns arrays
+            float32[tokens, size], the encoder's input; whole rows of each may be dropped.
         module: its own parameters; None if it has none.
     """
 
@@ -48,23 +53,32 @@ class PartReading(NamedTuple):
 
 @singledispatch
 def module_of(part: WordPart, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -> PartReading:
-    """Return the reading of a part's vectors, with fresh weights, drawn from torch's global generator.
+    """Return the reading of a part's vectors, with fresh weights,
+    drawn from torch's global generator.
 
     Args:
         inputs: the tables of vectors, including the part's ``tables``.
         reader: the part's reader of whole sentences, if it is ``in_sentences``.
     """
-    raise TypeError(f"{part.name} has no module: register a function with parser.networks.parts.module_of.register")
+    raise TypeError(
+        f"{part.name} has no module: register a function with "
+        "parser.networks.parts.module_of.register"
+    )
 
 
 @singledispatch
 def reader_of(part: WordPart, spec: ClassifierSpec) -> Any:
     """Return a part's reader of whole sentences."""
-    raise TypeError(f"{part.name} has no reader: register a function with parser.networks.parts.reader_of.register")
+    raise TypeError(
+        f"{part.name} has no reader: register a function with "
+        "parser.networks.parts.reader_of.register"
+    )
 
 
 @singledispatch
-def prepare(part: WordPart, wanted: PartWishes, reader: Any, sentences: Sequence[Sentences]) -> None:
+def prepare(
+    part: WordPart, wanted: PartWishes, reader: Any, sentences: Sequence[Sentences]
+) -> None:
     """Compute the vectors of training sentences for a part that is ``fixed``.
 
     Args:
@@ -72,7 +86,10 @@ def prepare(part: WordPart, wanted: PartWishes, reader: Any, sentences: Sequence
         reader: the part's reader of whole sentences, if it is ``in_sentences``.
         sentences: of each part of the treebank, with the part's rows only.
     """
-    raise TypeError(f"nothing prepares {part.name}: register a function with parser.networks.parts.prepare.register")
+    raise TypeError(
+        f"nothing prepares {part.name}: register a function with "
+        "parser.networks.parts.prepare.register"
+    )
 
 
 @module_of.register(Attributes)
@@ -80,7 +97,9 @@ def _(part: Attributes, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -
     def read(values: Tensor, lengths: np.ndarray, dropping: bool) -> list[Tensor]:
         matrices = [inputs.matrix(attribute) for attribute in part.by_attribute]
         rows = to_device(values.numpy(), matrices[0].device).unbind(1) if matrices else ()
-        return [nn.functional.embedding(row, matrix) for row, matrix in zip(rows, matrices, strict=True)]
+        return [
+            nn.functional.embedding(row, matrix) for row, matrix in zip(rows, matrices, strict=True)
+        ]
 
     return PartReading(read)
 
@@ -104,10 +123,14 @@ def _(part: Characters, spec: ClassifierSpec, inputs: Embeddings, reader: Any) -
 
 
 @module_of.register(PretrainedTokenizer)
-def _(part: PretrainedTokenizer, spec: ClassifierSpec, inputs: Embeddings, reader: PretrainedEncoder) -> PartReading:
+def _(
+    part: PretrainedTokenizer, spec: ClassifierSpec, inputs: Embeddings, reader: PretrainedEncoder
+) -> PartReading:
     assert spec.pretrained is not None, "the spec has this part"
     module = PretrainedInput(spec.pretrained, reader)
-    return PartReading(lambda pieces, lengths, dropping: [module(pieces, lengths, dropping)], module)
+    return PartReading(
+        lambda pieces, lengths, dropping: [module(pieces, lengths, dropping)], module
+    )
 
 
 @reader_of.register(PretrainedTokenizer)
@@ -117,7 +140,12 @@ def _(part: PretrainedTokenizer, spec: ClassifierSpec) -> PretrainedEncoder:
 
 
 @prepare.register(PretrainedTokenizer)
-def _(part: PretrainedTokenizer, wanted: PartWishes, reader: PretrainedEncoder, sentences: Sequence[Sentences]) -> None:
+def _(
+    part: PretrainedTokenizer,
+    wanted: PartWishes,
+    reader: PretrainedEncoder,
+    sentences: Sequence[Sentences],
+) -> None:
     cache = None if wanted.pretrained is None else wanted.pretrained.cache
     folder = vector_cache() if cache is None else Path(cache)
     log.info("computing the vectors of the pretrained encoder that are not yet in %s", folder)
@@ -125,7 +153,8 @@ def _(part: PretrainedTokenizer, wanted: PartWishes, reader: PretrainedEncoder, 
 
 
 class CharacterEncoder(nn.Module):
-    """Makes vectors of forms from characters: the final states of both directions (Ling et al. 2015, Section 3).
+    """Makes vectors of forms from characters:
+    the final states of both directions (Ling et al. 2015, Section 3).
 
     A form is read once in a batch, however often it occurs there.
 
@@ -142,7 +171,9 @@ class CharacterEncoder(nn.Module):
         self.forwards, self.backwards = lstm(shapes, "forwards"), lstm(shapes, "backwards")
 
     def forward(self, characters: Tensor) -> Tensor:
-        """Return float32[tokens, size] for int32[tokens, longest] on the CPU, the transposed output of Characters.encode."""
+        """Return float32[tokens, size] for int32[tokens, longest] on the CPU,
+        the transposed output of Characters.encode.
+        """
         forms, numbers = np.unique(characters.numpy(), axis=0, return_inverse=True)
         lengths, device = (forms != ABSENT).sum(axis=1), self.vectors.device
         packing, ends = Packing.of(lengths, device), np.cumsum(lengths)

@@ -1,13 +1,15 @@
-"""A pretrained encoder as input of the parser's encoder: its layers mixed by learned weights (Peters et al. 2018, Section 3.2).
+"""A pretrained encoder as input of the parser's encoder: its layers mixed by learned weights
+(Peters et al. 2018, Section 3.2).
 
-The vector of a word in a layer is the mean over its pieces, normalized to mean 0 and variance 1, so that layers of any scale
-can be mixed and kept in 16 bits. The root has the vector of the special token at the start of a sentence. A sentence that is
-longer than the encoder's window is read in windows that overlap by half; the vector of a word is from the window in which the
-word is further from the ends.
+The vector of a word in a layer is the mean over its pieces, normalized to mean 0 and variance 1, so
+that layers of any scale can be mixed and kept in 16 bits. The root has the vector of the special
+token at the start of a sentence. A sentence that is longer than the encoder's window is read in
+windows that overlap by half; the vector of a word is from the window in which the word is further
+from the ends.
 
-On a CPU, encoders of the shape of BERT are read without torch (inference/transformer.py), unless gradients are needed. Of all
-others, each sentence is read by itself and by one thread: the last digits of torch's results depend on the batch and on the
-number of threads, and a parse should not.
+On a CPU, encoders of the shape of BERT are read without torch (inference/transformer.py), unless
+gradients are needed. Of all others, each sentence is read by itself and by one thread: the last
+digits of torch's results depend on the batch and on the number of threads, and a parse should not.
 """
 
 from __future__ import annotations
@@ -30,11 +32,24 @@ from tqdm import tqdm
 
 from oracles.errors import OptimalStepError
 from parser import batch_sizes
-from parser.data.parts.pretrained import CONFIG, PretrainedError, PretrainedTokenizer, files_of, package, sums_of
+from parser.data.parts.pretrained import (
+    CONFIG,
+    PretrainedError,
+    PretrainedTokenizer,
+    files_of,
+    package,
+    sums_of,
+)
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS
 from parser.data.sentences import Sentences
 from parser.inference.parts import encoder_config, frozen_transformer
-from parser.inference.transformer import SCALES, EncoderConfig, FrozenTransformer, float_weights, rounded_weights
+from parser.inference.transformer import (
+    SCALES,
+    EncoderConfig,
+    FrozenTransformer,
+    float_weights,
+    rounded_weights,
+)
 from parser.inference.weights import SentenceReader
 from parser.inference.windows import PieceWindows
 from parser.kernels.llvm import instructions
@@ -78,18 +93,21 @@ class PretrainedEncoder:
             _keep_vectors(self.transformer, pieces.kept)
         self._room = room - len(pieces.before) - len(pieces.after)
         self._config = encoder_config(pieces, spec)
-        self._current: tuple[list[int], FrozenTransformer] | None = None  # versions of the weights, and a reader with these
+        # versions of the weights, and a reader with these
+        self._current: tuple[list[int], FrozenTransformer] | None = None
         pieces.check_encoder(self.transformer.get_input_embeddings().weight.shape[0], room)
         if (most := 1 + self.transformer.config.num_hidden_layers) < spec.layers:
             raise PretrainedError(
-                f"{pieces.folder}: it has {most} layers, including the embeddings, and the model reads {spec.layers}"
+                f"{pieces.folder}: it has {most} layers, including the embeddings, "
+                f"and the model reads {spec.layers}"
             )
 
     def frozen(self, int8: bool) -> SentenceReader:
-        """Return a reader with the present weights, without torch where there is one for this kind of encoder.
+        """Return a reader with the present weights,
+        without torch where there is one for this kind of encoder.
 
-        The reader of a tuned encoder has its weights as a model's folder holds them, in 8 bits. The encoder itself, which has
-        cached vectors, reads for one that is not tuned.
+        The reader of a tuned encoder has its weights as a model's folder holds them, in 8 bits. The
+        encoder itself, which has cached vectors, reads for one that is not tuned.
 
         Args:
             int8: whether it multiplies in 8 bits.
@@ -109,10 +127,14 @@ class PretrainedEncoder:
         return reader
 
     def _weights(self) -> dict[str, np.ndarray]:
-        return {name: tensor.numpy(force=True) for name, tensor in self.transformer.state_dict().items()}
+        return {
+            name: tensor.numpy(force=True) for name, tensor in self.transformer.state_dict().items()
+        }
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Return the weights as a model's folder holds them: in 8 bits if the encoder can be read without torch."""
+        """Return the weights as a model's folder holds them:
+        in 8 bits if the encoder can be read without torch.
+        """
         return self._weights() if self._config is None else rounded_weights(self._weights())
 
     @property
@@ -129,25 +151,40 @@ class PretrainedEncoder:
         """
         vectors = np.empty((pieces.shape[1], self.layers, self.width), np.float16)
         new = []
-        for number, (start, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        for number, (start, end) in enumerate(
+            zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+        ):
             cached_vectors = self.known.get(key(pieces[:, start:end])) if self.known else None
             if cached_vectors is None:
                 new.append(number)
             else:
                 vectors[start:end] = cached_vectors
         for some in self._batches(new):
-            places = np.concatenate([np.arange(offsets[number], offsets[number + 1]) for number in some])
+            places = np.concatenate(
+                [np.arange(offsets[number], offsets[number + 1]) for number in some]
+            )
             lengths = np.diff(offsets)[some]
             if self._config is not None and self._device.type == "cpu":
-                reader, ends = self._without_torch(False, self._config), np.concatenate([[0], np.cumsum(lengths)])
+                reader, ends = (
+                    self._without_torch(False, self._config),
+                    np.concatenate([[0], np.cumsum(lengths)]),
+                )
                 vectors[places] = reader.vectors(pieces[:, places], ends)
                 continue
             with torch.no_grad(), one_thread(self._device):
-                vectors[places] = self.compute(torch.from_numpy(pieces[:, places]), lengths).to(torch.float16).numpy(force=True)
+                vectors[places] = (
+                    self.compute(torch.from_numpy(pieces[:, places]), lengths)
+                    .to(torch.float16)
+                    .numpy(force=True)
+                )
         return vectors
 
     def _batches(self, numbers: list[int]) -> list[list[int]]:
-        size = 1 if self._device.type == "cpu" and self._config is None else batch_sizes.WINDOWS_PER_BATCH
+        size = (
+            1
+            if self._device.type == "cpu" and self._config is None
+            else batch_sizes.WINDOWS_PER_BATCH
+        )
         return [numbers[first : first + size] for first in range(0, len(numbers), size)]
 
     @property
@@ -162,32 +199,47 @@ class PretrainedEncoder:
             lengths: int[sentences], how many tokens each has, including the root.
         """
         if torch.is_grad_enabled():
-            self._current = None  # an update may follow, and torch's fused optimizers count no versions of weights
-        over = PieceWindows.over(pieces.numpy(), lengths, self._room, self.pieces.before, self.pieces.after)
+            # An update may follow, and torch's fused optimizers count no versions of weights.
+            self._current = None
+        over = PieceWindows.over(
+            pieces.numpy(), lengths, self._room, self.pieces.before, self.pieces.after
+        )
         hidden = self._hidden(over.pieces)
         index = torch.from_numpy(over.tokens).to(hidden.device)
-        counts = torch.from_numpy(np.maximum(np.bincount(over.tokens, minlength=over.n_tokens), 1)).to(hidden.device)
+        counts = torch.from_numpy(
+            np.maximum(np.bincount(over.tokens, minlength=over.n_tokens), 1)
+        ).to(hidden.device)
         sums = hidden.new_zeros(over.n_tokens, *hidden.shape[1:])
         sums = sums.index_add(0, index, hidden[torch.from_numpy(over.places).to(hidden.device)])
         means = sums / counts.to(torch.float32)[:, None, None]
         return nn.functional.layer_norm(means, means.shape[-1:])
 
     def _hidden(self, window_pieces: Sequence[np.ndarray]) -> Tensor:
-        """Return float32[pieces, layers, width], the outputs of the layers for the pieces of some windows side by side."""
+        """Return float32[pieces, layers, width],
+        the outputs of the layers for the pieces of some windows side by side.
+        """
         longest = max(1, *map(len, window_pieces)) if window_pieces else 1
         ids = torch.zeros(len(window_pieces), longest, dtype=torch.int64)
         mask = torch.zeros(len(window_pieces), longest, dtype=torch.int64)
         for row, window in enumerate(window_pieces):
             ids[row, : len(window)] = torch.from_numpy(window)
             mask[row, : len(window)] = 1
-        parts = (array.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for array in (ids, mask))
+        parts = (
+            array.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for array in (ids, mask)
+        )
         hidden_states = []
         low = torch.is_grad_enabled() and computes_in_bfloat16(self.pieces.precision, self._device)
         for some_ids, some_mask in zip(*parts, strict=True):
             with torch.autocast(self._device.type, torch.bfloat16, enabled=low):
-                outputs = self.transformer(input_ids=some_ids, attention_mask=some_mask, output_hidden_states=self.layers > 1)
+                outputs = self.transformer(
+                    input_ids=some_ids,
+                    attention_mask=some_mask,
+                    output_hidden_states=self.layers > 1,
+                )
             if self.layers > 1:
-                hidden_states.append(torch.stack(outputs.hidden_states[-self.layers :], dim=2).float())
+                hidden_states.append(
+                    torch.stack(outputs.hidden_states[-self.layers :], dim=2).float()
+                )
             else:
                 hidden_states.append(outputs.last_hidden_state[:, :, None].float())
         return torch.cat(hidden_states)[mask.bool().to(self._device)]
@@ -195,18 +247,27 @@ class PretrainedEncoder:
     def save(self, folder: Path) -> dict[str, str]:
         """Write the encoder with its current weights; return the checksums of its files."""
         folder.mkdir()
-        config, sizes = from_json((self.pieces.folder / CONFIG).read_bytes()), self.transformer.config
+        config, sizes = (
+            from_json((self.pieces.folder / CONFIG).read_bytes()),
+            self.transformer.config,
+        )
         config |= {name: getattr(sizes, name) for name in (_N_LAYERS, _N_PIECES) if name in config}
         write_json(folder / CONFIG, config)
-        (folder / TOKENIZER).write_text(json.dumps(self.pieces.whole, ensure_ascii=False), encoding="utf-8", newline="\n")
+        (folder / TOKENIZER).write_text(
+            json.dumps(self.pieces.whole, ensure_ascii=False), encoding="utf-8", newline="\n"
+        )
         within = "encoder." if self.transformer.config.is_encoder_decoder else ""
-        tensors = {f"{within}{name}": np.ascontiguousarray(tensor) for name, tensor in self.tensors().items()}
+        tensors = {
+            f"{within}{name}": np.ascontiguousarray(tensor)
+            for name, tensor in self.tensors().items()
+        }
         save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
         return sums_of(folder)
 
 
 class PretrainedInput(nn.Module):
-    """The parser's input from a pretrained encoder: a mixture of its layers, projected to a smaller space.
+    """The parser's input from a pretrained encoder: a mixture of its layers,
+    projected to a smaller space.
 
     Args:
         spec: the sizes of the mixture.
@@ -223,17 +284,22 @@ class PretrainedInput(nn.Module):
         self.projection = nn.Linear(spec.width, spec.size)
         self.transformer = encoder.transformer if spec.tuned else None
         if self.transformer is not None:
-            # Most pieces are rare: their vectors would hardly change, but steps over all of them would take most of the time.
+            # Most pieces are rare: their vectors would hardly change, but steps over all of them
+            # would take most of the time.
             self.transformer.get_input_embeddings().weight.requires_grad_(False)
 
     def _apply(self, function: Callable[[Tensor], Tensor], recurse: bool = True) -> PretrainedInput:
-        """Apply ``to(device)`` also to a pretrained encoder that is not trained, and so not part of this module."""
+        """Apply ``to(device)`` also to a pretrained encoder that is not trained,
+        and so not part of this module.
+        """
         if self.transformer is None:
             self.encoder.transformer._apply(function, recurse)
         return super()._apply(function, recurse)
 
     def forward(self, pieces: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
-        """Return float32[tokens, size] for int32[tokens, longest]; see PretrainedEncoder.compute()."""
+        """Return float32[tokens, size] for int32[tokens, longest]; see
+        PretrainedEncoder.compute().
+        """
         if self.transformer is not None and torch.is_grad_enabled():
             self.transformer.train(dropping)
             layer_vectors = self.encoder.compute(pieces.t(), lengths)
@@ -247,7 +313,9 @@ class PretrainedInput(nn.Module):
 
 
 def computes_in_bfloat16(precision: str, device: torch.device) -> bool:
-    """Return whether gradients of a pretrained encoder are computed in 16 bits; ``auto``: where the device has instructions."""
+    """Return whether gradients of a pretrained encoder are computed in 16 bits; ``auto``: where the
+    device has instructions.
+    """
     if precision != "auto":
         return precision == "bfloat16"
     if device.type == "cuda":
@@ -256,8 +324,12 @@ def computes_in_bfloat16(precision: str, device: torch.device) -> bool:
 
 
 def vector_cache() -> Path:
-    """Return the folder with vectors of training sentences, shared by all runs of the user; its files can always be deleted."""
-    return fetched_models("the cache of vectors, without pretrained.cache=FOLDER,").with_name("optimal-step-pretrained")
+    """Return the folder with vectors of training sentences, shared by all runs of the user; its
+    files can always be deleted.
+    """
+    return fetched_models("the cache of vectors, without pretrained.cache=FOLDER,").with_name(
+        "optimal-step-pretrained"
+    )
 
 
 def key(pieces: np.ndarray) -> bytes:
@@ -266,9 +338,11 @@ def key(pieces: np.ndarray) -> bytes:
 
 
 def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder: Path) -> None:
-    """Add the vectors of the sentences to ``encoder.known``; compute those that no file of the folder has.
+    """Add the vectors of the sentences to ``encoder.known``;
+    compute those that no file of the folder has.
 
-    The name of a file is a hash of the encoder, the layers, the sentences, and all else that vectors depend on.
+    The name of a file is a hash of the encoder, the layers, the sentences,
+    and all else that vectors depend on.
 
     Args:
         parts: sentences with the values of the pieces only; each part has its own file.
@@ -281,7 +355,9 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
         keys = [key(pieces[:, start:end]) for start, end in spans]
         versions = [_VECTORS, torch.__version__, package().__version__]
         how = [encoder.pieces.sums, encoder.layers, *versions, str(encoder.transformer.device)]
-        named = hashlib.sha256(json.dumps(how, sort_keys=True).encode() + b"".join(keys)).hexdigest()
+        named = hashlib.sha256(
+            json.dumps(how, sort_keys=True).encode() + b"".join(keys)
+        ).hexdigest()
         path = folder / f"{named}.npy"
         shape = (int(part.offsets[-1]), encoder.layers, encoder.width)
         cached_vectors = _read(path, shape)
@@ -289,7 +365,13 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
             with replacing(path) as temporary, temporary.open("wb") as file:
                 header = {"descr": "<f2", "fortran_order": False, "shape": shape}
                 np.lib.format.write_array_header_1_0(file, header)
-                with tqdm(desc="pretrained vectors", total=shape[0], unit="word", leave=False, disable=None) as bar:
+                with tqdm(
+                    desc="pretrained vectors",
+                    total=shape[0],
+                    unit="word",
+                    leave=False,
+                    disable=None,
+                ) as bar:
                     for first, last in part.spans(batch_sizes.TOKENS_PER_PRETRAINED_READ):
                         some = part.span(first, last)
                         vectors = encoder.vectors(some.values, some.offsets)
@@ -298,7 +380,8 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
             cached_vectors = _read(path, shape)
             assert cached_vectors is not None, "it has just been written"
         encoder.known |= {
-            sentence_key: cached_vectors[start:end] for sentence_key, (start, end) in zip(keys, spans, strict=True)
+            sentence_key: cached_vectors[start:end]
+            for sentence_key, (start, end) in zip(keys, spans, strict=True)
         }
 
 
@@ -318,7 +401,11 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
     transformers, folder = package(), pieces.folder
     _check_config(folder)
     rounded = pieces.weights() if _is_rounded(folder) else None
-    state = None if rounded is None else {name: torch.from_numpy(array) for name, array in float_weights(rounded).items()}
+    state = (
+        None
+        if rounded is None
+        else {name: torch.from_numpy(array) for name, array in float_weights(rounded).items()}
+    )
     said, shown = transformers.logging, transformers.logging.is_progress_bar_enabled()
     verbosity = said.get_verbosity()
     with torch.random.fork_rng(devices=[]):  # transformers draws missing weights
@@ -329,7 +416,9 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
             source: Path | None = folder
             options: dict[str, Any] = {}
             if state is not None:
-                config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+                config = transformers.AutoConfig.from_pretrained(
+                    folder, trust_remote_code=False, local_files_only=True
+                )
                 kind, source = type(transformers.AutoModel.from_config(config)), None
                 options = {"config": config, "state_dict": state}
             model, info = kind.from_pretrained(
@@ -343,7 +432,9 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
                 **options,
             )
         except Exception as error:  # any model of transformers may raise any error
-            raise PretrainedError(f"{folder}: transformers cannot load this encoder ({error})") from error
+            raise PretrainedError(
+                f"{folder}: transformers cannot load this encoder ({error})"
+            ) from error
         finally:
             said.set_verbosity(verbosity)
             if shown:
@@ -354,7 +445,9 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
     wrong = [f"{name} is missing" for name in missing]
     wrong += [f"{name} has another size" for name, *_ in info["mismatched_keys"]]
     if wrong:
-        raise PretrainedError(f"{folder}: {wrong[0]} in the weights; is {CONFIG} from another model?")
+        raise PretrainedError(
+            f"{folder}: {wrong[0]} in the weights; is {CONFIG} from another model?"
+        )
     if getattr(model, "pooler", None) is not None:
         model.pooler = None  # unused: it makes a vector of the whole sentence
     if config.is_encoder_decoder:
@@ -362,7 +455,10 @@ def _load(pieces: PretrainedTokenizer) -> tuple[Any, int]:
     room = getattr(config, "max_position_embeddings", None) or 0
     room = room if room > 0 else _USUAL_WINDOW  # XLNet says -1
     for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+        if (
+            name.endswith("position_embeddings")
+            and getattr(module, "padding_idx", None) is not None
+        ):
             room -= module.padding_idx + 1  # RoBERTa counts from there
     return model.eval(), room
 
@@ -375,11 +471,14 @@ def _keep_layers(transformer: Any, kept: int, folder: Path) -> None:
     """
     config, n_layers = transformer.config, transformer.config.num_hidden_layers
     lists = [
-        name for name, module in transformer.named_modules() if isinstance(module, nn.ModuleList) and len(module) == n_layers
+        name
+        for name, module in transformer.named_modules()
+        if isinstance(module, nn.ModuleList) and len(module) == n_layers
     ]
     if len(lists) != 1 or _N_LAYERS not in config.to_dict():
         raise PretrainedError(
-            f"{folder}: this kind of encoder cannot be cut after some layers; leave out pretrained.layers={kept}"
+            f"{folder}: this kind of encoder cannot be cut after some layers; "
+            f"leave out pretrained.layers={kept}"
         )
     within, _, name = lists[0].rpartition(".")
     module = transformer.get_submodule(within)
@@ -415,28 +514,38 @@ def _check_config(folder: Path) -> None:
                         tensors += 1
                         numbers += math.prod(file.get_slice(tensor_name).get_shape())
         for field, value in config.items():
-            if isinstance(value, int) and value > (tensors if field.endswith("layers") else numbers):
+            if isinstance(value, int) and value > (
+                tensors if field.endswith("layers") else numbers
+            ):
                 raise OptimalStepError(f"{CONFIG}: {field}={value:,} is more than the weights have")
         if "quantization_config" in config:
-            raise OptimalStepError(f"{CONFIG}: its weights are quantized; choose an encoder without quantization")
+            raise OptimalStepError(
+                f"{CONFIG}: its weights are quantized; choose an encoder without quantization"
+            )
     except (OSError, ValueError, AttributeError, SafetensorError) as error:
-        raise PretrainedError(f"{folder}: this pretrained encoder cannot be read ({error})") from error
+        raise PretrainedError(
+            f"{folder}: this pretrained encoder cannot be read ({error})"
+        ) from error
 
 
 _computing = Lock()
-_threads: list[int] = []  # one entry for each caller inside one_thread(): torch's number of threads before the first entered
+# one entry for each caller inside one_thread(): torch's number of threads before the first entered
+_threads: list[int] = []
 
 
 @contextmanager
 def one_thread(device: torch.device) -> Iterator[None]:
-    """Let torch compute on a CPU with one thread; the last caller to leave restores the number of threads."""
+    """Let torch compute on a CPU with one thread;
+    the last caller to leave restores the number of threads.
+    """
     if device.type != "cpu":
         yield
         return
     with _computing:
         _threads.append(_threads[0] if _threads else torch.get_num_threads())
         torch.set_num_threads(1)
-        torch.get_num_threads()  # at its first question, a new thread takes over the number that others have set: ask now
+        # at its first question, a new thread takes over the number that others have set: ask now
+        torch.get_num_threads()
     try:
         yield
     finally:

@@ -1,9 +1,10 @@
 """Token representations: the vectors of tokens that feature slots read.
 
-A slot (transitions/features.py) reads a number at a node, and a representation has a vector for the number. There are two
-kinds. *Static*: slots read the values of attributes, and a value has the same vector in every sentence (AttributeEmbeddings).
-*Contextual*: slots read the token itself (the attribute ``token``), and its vector depends on its whole sentence (bilstm.py).
-Both embed the relations that the parser gives to nodes in the same way.
+A slot (transitions/features.py) reads a number at a node, and a representation has a vector for the
+number. There are two kinds. *Static*: slots read the values of attributes, and a value has the same
+vector in every sentence (AttributeEmbeddings). *Contextual*: slots read the token itself (the
+attribute ``token``), and its vector depends on its whole sentence (bilstm.py). Both embed the
+relations that the parser gives to nodes in the same way.
 """
 
 from __future__ import annotations
@@ -25,29 +26,43 @@ from parser.networks.layers import draw_vectors
 
 
 class Embeddings(nn.Module):
-    """The vectors of the values of some attributes: one for each value or, if values are sets, for each element.
+    """The vectors of the values of some attributes: one for each value or, if values are sets,
+    for each element.
 
     Args:
         embeddings: by attribute, how it is embedded.
-        n_values: by attribute, how many values there are, including reserved ones; may have further attributes.
+        n_values: by attribute, how many values there are, including reserved ones;
+            may have further attributes.
         elements: by attribute whose values are sets (SetVocabulary), their elements.
 
     Attributes:
-        vectors: by attribute, float32[values, size], or float32[elements, size] if the values are sets.
+        vectors: by attribute, float32[values, size], or float32[elements,
+            size] if the values are sets.
         sizes: by attribute, in the order of ``embeddings``, the length of a vector.
     """
 
     def __init__(
-        self, embeddings: Mapping[str, Embedding], n_values: Mapping[str, int], elements: Mapping[str, Elements] | None = None
+        self,
+        embeddings: Mapping[str, Embedding],
+        n_values: Mapping[str, int],
+        elements: Mapping[str, Elements] | None = None,
     ) -> None:
         super().__init__()
         self.sizes = {name: embedding.size for name, embedding in embeddings.items()}
-        sets = {name: set_elements for name, set_elements in (elements or {}).items() if name in embeddings}
-        self.set_sums = nn.ModuleDict({name: SetSums(set_elements, n_values[name]) for name, set_elements in sets.items()})
+        sets = {
+            name: set_elements
+            for name, set_elements in (elements or {}).items()
+            if name in embeddings
+        }
+        self.set_sums = nn.ModuleDict(
+            {name: SetSums(set_elements, n_values[name]) for name, set_elements in sets.items()}
+        )
         self.vectors = nn.ParameterDict()
         for name, embedding in embeddings.items():
             n_vectors = sets[name].n_elements if name in sets else n_values[name]
-            self.vectors[name] = nn.Parameter(torch.empty(n_vectors, embedding.size), requires_grad=embedding.trained)
+            self.vectors[name] = nn.Parameter(
+                torch.empty(n_vectors, embedding.size), requires_grad=embedding.trained
+            )
 
     def initialize(self, order: Iterable[str]) -> None:
         """Draw the vectors of the attributes, in this order; see draw_vectors()."""
@@ -83,7 +98,9 @@ class SetSums(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Return float32[values, size] for float32[elements, size]."""
-        return vectors.new_zeros(self.n_values, vectors.shape[1]).index_add(0, self.values, vectors[self.elements])
+        return vectors.new_zeros(self.n_values, vectors.shape[1]).index_add(
+            0, self.values, vectors[self.elements]
+        )
 
 
 class TokenRepresentation(nn.Module, ABC):
@@ -91,11 +108,13 @@ class TokenRepresentation(nn.Module, ABC):
 
     Args:
         attributes: the attributes of a token that slots can read, for FeatureTable.
-        embeddings: the vectors that are the same in every sentence, including those of embedded relations.
+        embeddings: the vectors that are the same in every sentence,
+            including those of embedded relations.
 
     Attributes:
         contextual: whether the vector of a token depends on its sentence.
-        sizes: the length of the vectors of each attribute that slots read as a vector. Other attributes are one-hot.
+        sizes: the length of the vectors of each attribute that slots read as a vector.
+            Other attributes are one-hot.
     """
 
     contextual: ClassVar[bool]
@@ -112,10 +131,12 @@ class TokenRepresentation(nn.Module, ABC):
 
     @abstractmethod
     def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
-        """Return the vectors of the numbers that slots read, without dropout: by attribute, float32[values, size].
+        """Return the vectors of the numbers that slots read, without dropout:
+        by attribute, float32[values, size].
 
         Args:
-            sentences: the sentences in which slots are read; only a contextual representation needs them.
+            sentences: the sentences in which slots are read;
+                only a contextual representation needs them.
         """
 
     def fixed_vectors(self) -> dict[str, Tensor]:
@@ -136,10 +157,11 @@ class TokenRepresentation(nn.Module, ABC):
     def tags_and_rules(
         self, sentences: Sentences, settle: SettleTags | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, FormScores]]:
-        """Return the most probable tags, and by task that is learned after the parser, a function that scores forms.
+        """Return the most probable tags, and by task that is learned after the parser,
+        a function that scores forms.
 
-        Tags are, by predicted column, int32[total], roots included; number i is ``symbols[i]`` of the column's vocabulary.
-        ``settle`` changes their scores.
+        Tags are, by predicted column, int32[total], roots included; number i is ``symbols[i]`` of
+        the column's vocabulary. ``settle`` changes their scores.
         """
         return {}, {}
 
@@ -149,7 +171,9 @@ class TokenRepresentation(nn.Module, ABC):
 
 
 class AttributeEmbeddings(TokenRepresentation):
-    """A vector for each value of each embedded attribute, the same in every sentence (Chen and Manning 2014, Section 3)."""
+    """A vector for each value of each embedded attribute, the same in every sentence (Chen and
+    Manning 2014, Section 3).
+    """
 
     contextual = False
 

@@ -1,22 +1,28 @@
-"""The modules of an encoder's tasks: lemmas, heads, and tags, which the layers above may read; inference/tasks.py freezes them.
+"""The modules of an encoder's tasks: lemmas, heads, and tags, which the layers above may read;
+inference/tasks.py freezes them.
 
-``module_of_task`` has a function for each kind of task, added with ``module_of_task.register``. A module scores values of each
-word while sentences are encoded, has losses that are learned in the passes, or is a FormScorer that is learned afterwards.
+``module_of_task`` has a function for each kind of task, added with ``module_of_task.register``. A
+module scores values of each word while sentences are encoded, has losses that are learned in the
+passes, or is a FormScorer that is learned afterwards.
 
-*Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
-values is a softmax over the products of the token's vector with a vector for each value. The layers above read the expected
-vector of the tag, under this distribution, from a second table. If values are sets, as in feats, the vectors of both tables
-include the sum of vectors of the elements: knowledge about ``Case=Nom`` serves every value that contains it.
+*Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its
+distribution over the values is a softmax over the products of the token's vector with a vector for
+each value. The layers above read the expected vector of the tag, under this distribution, from a
+second table. If values are sets, as in feats, the vectors of both tables include the sum of vectors
+of the elements: knowledge about ``Case=Nom`` serves every value that contains it.
 
-*Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py). The hidden layer is the sum of the vectors
-of the form's affixes and trigrams, and of the expected vectors of its tags. A rule's vector includes the sum of the vectors of
-its casing, its edit at the front, and its edit at the end. Lemmas are learned after the parser (training/lemma_training.py),
-and change nothing else: learned at the same time (Straka 2018, Section 3.2), in one run, they cost 0.5 LAS on UD 2.2 hu.
+*Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py). The hidden layer
+is the sum of the vectors of the form's affixes and trigrams, and of the expected vectors of its
+tags. A rule's vector includes the sum of the vectors of its casing, its edit at the front, and its
+edit at the end. Lemmas are learned after the parser (training/lemma_training.py), and change
+nothing else: learned at the same time (Straka 2018, Section 3.2), in one run, they cost 0.5 LAS on
+UD 2.2 hu.
 
-*Heads* (Dozat and Manning 2017, Section 2.2). One biaffine classifier finds each word's head, another the relation, both from
-the vectors of two tokens. They need the same knowledge about words as the parser, and learn it from all pairs of words, not
-only from the configurations that the parser visits. Parsing uses them if transitions point to heads (system=pointer); they may
-also choose among the trees of a beam (inference/heads.py).
+*Heads* (Dozat and Manning 2017, Section 2.2). One biaffine classifier finds each word's head,
+another the relation, both from the vectors of two tokens. They need the same knowledge about words
+as the parser, and learn it from all pairs of words, not only from the configurations that the
+parser visits. Parsing uses them if transitions point to heads (system=pointer); they may also
+choose among the trees of a beam (inference/heads.py).
 """
 
 from __future__ import annotations
@@ -49,7 +55,8 @@ class EncodedTokens(NamedTuple):
     """Encoded sentences, as losses read them.
 
     Attributes:
-        tokens: float32[tokens, size], the encoder's output, sentence by sentence; the artificial root is the first of each.
+        tokens: float32[tokens, size], the encoder's output, sentence by sentence; the artificial
+            root is the first of each.
         scores: by column, float32[tokens, values], the results of TaskModule.read().
         lengths: int[sentences], the tokens of each.
     """
@@ -69,15 +76,22 @@ class TaskModule(nn.Module):
     dropout = 0.0
 
     def read(self, tokens: Tensor) -> dict[str, Tensor]:
-        """Return scores (logits) for outputs of its layer, float32[..., width]: by column, float32[..., values]."""
+        """Return scores (logits) for outputs of its layer, float32[..., width]:
+        by column, float32[..., values].
+        """
         return {}
 
     def expected(self, scores: Mapping[str, Tensor]) -> Tensor:
-        """Return float32[..., size], the vectors that the layer above reads, for the scores of read()."""
+        """Return float32[..., size], the vectors that the layer above reads,
+        for the scores of read().
+        """
         raise NotImplementedError
 
-    def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
-        """Yield the name and the loss of everything that is learned: means over words; nothing if there is no gold data.
+    def losses(
+        self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Yield the name and the loss of everything that is learned: means over words;
+        nothing if there is no gold data.
 
         Args:
             gold: int32[rows, tokens], the part of Task.gold() that belongs to them.
@@ -86,14 +100,20 @@ class TaskModule(nn.Module):
         yield from ()
 
     def keep(self, columns: Collection[str]) -> None:
-        """Leave the weights that predict some columns as they are: nothing is to be learned of them."""
+        """Leave the weights that predict some columns as they are:
+        nothing is to be learned of them.
+        """
 
 
 class FormScorer(TaskModule, ABC):
-    """A module that is learned after the parser: it scores forms, given the scores of their tags."""
+    """A module that is learned after the parser: it scores forms,
+    given the scores of their tags.
+    """
 
     @abstractmethod
-    def scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False) -> Tensor:
+    def scores(
+        self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False
+    ) -> Tensor:
         """Return float32[forms, outputs], scores (logits).
 
         Args:
@@ -105,7 +125,10 @@ class FormScorer(TaskModule, ABC):
 @singledispatch
 def module_of_task(task: Task, spec: ClassifierSpec) -> TaskModule:
     """Return the module of a task, with fresh weights, drawn from torch's global generator."""
-    raise TypeError(f"{task.name} has no module: register a function with parser.networks.tasks.module_of_task.register")
+    raise TypeError(
+        f"{task.name} has no module: register a function with "
+        "parser.networks.tasks.module_of_task.register"
+    )
 
 
 @module_of_task.register
@@ -144,11 +167,17 @@ class Tagger(TaskModule):
         super().__init__()
         self.spec = spec
         shapes = spec.shapes(width, {task: values.counts for task, values in tags.items()})
-        self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
-        self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
+        self.outputs = nn.ModuleDict(
+            {task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags}
+        )
+        self.biases = nn.ParameterDict(
+            {task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags}
+        )
         self.dropout = spec.dropout
         input_tasks = tags if spec.size else {}
-        self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in input_tasks})
+        self.inputs = nn.ModuleDict(
+            {task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in input_tasks}
+        )
 
     def keep(self, columns: Collection[str]) -> None:
         for task in columns:
@@ -157,15 +186,24 @@ class Tagger(TaskModule):
                 self.biases[task].requires_grad_(False)
 
     def read(self, tokens: Tensor) -> dict[str, Tensor]:
-        return {task: tokens @ output().t() + self.biases[task] for task, output in self.outputs.items()}
+        return {
+            task: tokens @ output().t() + self.biases[task] for task, output in self.outputs.items()
+        }
 
     def expected(self, scores: Mapping[str, Tensor]) -> Tensor:
-        """Return float32[..., size], side by side the expected vectors of tags under the distributions with these scores."""
-        return torch.cat([scores[task].softmax(-1) @ vectors() for task, vectors in self.inputs.items()], dim=-1)
+        """Return float32[..., size], side by side the expected vectors of tags under the
+        distributions with these scores.
+        """
+        return torch.cat(
+            [scores[task].softmax(-1) @ vectors() for task, vectors in self.inputs.items()], dim=-1
+        )
 
-    def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
+    def losses(
+        self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool
+    ) -> Iterator[tuple[str, Tensor]]:
         """Yield the loss of each column: minus the mean log probability of the gold values."""
-        for column, numbers in zip(self.outputs, gold, strict=True):  # biases are in alphabetical order
+        # biases are in alphabetical order
+        for column, numbers in zip(self.outputs, gold, strict=True):
             words = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
             if len(words):
                 scores, device = encoded.scores[column], encoded.tokens.device
@@ -174,7 +212,9 @@ class Tagger(TaskModule):
 
 
 class _ValueVectors(nn.Module):
-    """A vector for each value of a vocabulary, float32[values, size]; for sets, their elements' vectors are added."""
+    """A vector for each value of a vocabulary, float32[values, size]; for sets,
+    their elements' vectors are added.
+    """
 
     def __init__(self, shapes: Shapes, name: str, values: Vocabulary, drawn: bool = True) -> None:
         super().__init__()
@@ -189,7 +229,9 @@ class _ValueVectors(nn.Module):
                 draw_vectors(self.elements)
 
     def forward(self) -> Tensor:
-        return self.whole if self.sums is None else self.whole + self.sums(self.elements)[N_RESERVED:]
+        return (
+            self.whole if self.sums is None else self.whole + self.sums(self.elements)[N_RESERVED:]
+        )
 
 
 class LemmaScorer(FormScorer):
@@ -200,12 +242,19 @@ class LemmaScorer(FormScorer):
         tags: by task of the tagger, its values.
     """
 
-    def __init__(self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: SetVocabulary) -> None:
+    def __init__(
+        self, spec: LemmaSpec, tags: Mapping[str, Vocabulary], rules: SetVocabulary
+    ) -> None:
         super().__init__()
         self.spec = spec
         shapes = spec.shapes({task: values.counts for task, values in tags.items()}, rules.counts)
         self.affixes = nn.Parameter(torch.zeros(shapes["affixes"]))
-        self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task], drawn=False) for task in tags})
+        self.inputs = nn.ModuleDict(
+            {
+                task: _ValueVectors(shapes, f"inputs.{task}", tags[task], drawn=False)
+                for task in tags
+            }
+        )
         self.outputs = _ValueVectors(shapes, "outputs", rules, drawn=False)
         self.bias = nn.Parameter(torch.zeros(shapes["bias"]))
         self.requires_grad_(False)  # until it learns, after the parser
@@ -213,16 +262,21 @@ class LemmaScorer(FormScorer):
     def initialize(self, anew: bool = True) -> None:
         """Draw the vectors, from torch's global generator, and make them trainable.
 
-        ``anew``: whether all of them are drawn; else only those that are zero, because they are new to the model.
+        ``anew``: whether all of them are drawn; else only those that are zero,
+        because they are new to the model.
         """
         self.requires_grad_(True)
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 if name != "bias":
                     drawn = torch.randn_like(parameter) * _LEMMA_DEVIATION
-                    parameter.copy_(drawn if anew else torch.where(parameter == 0, drawn, parameter))
+                    parameter.copy_(
+                        drawn if anew else torch.where(parameter == 0, drawn, parameter)
+                    )
 
-    def scores(self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False) -> Tensor:
+    def scores(
+        self, forms: Sequence[str], tag_scores: Mapping[str, Tensor], dropping: bool = False
+    ) -> Tensor:
         numbers = to_device(affixes(forms, self.spec.buckets, self.spec.trigrams), self.bias.device)
         # Few rows of the table have a gradient in a batch.
         hidden = nn.functional.embedding_bag(numbers, self.affixes, mode="sum", sparse=True)
@@ -255,24 +309,40 @@ class HeadScorer(TaskModule):
         outputs, dependent, head = shapes["relation_product.weight"]
         self.relation_product = nn.Bilinear(dependent, head, outputs)
 
-    def losses(self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool) -> Iterator[tuple[str, Tensor]]:
+    def losses(
+        self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool
+    ) -> Iterator[tuple[str, Tensor]]:
         (heads, relations), grid = gold, Grid.of(encoded.lengths, encoded.tokens.device)
         yield HeadTask.name, self.loss(encoded.tokens, grid, heads, relations, dropping)
 
-    def loss(self, tokens: Tensor, grid: Grid, heads: np.ndarray, relations: np.ndarray, dropping: bool = True) -> Tensor:
-        """Return the sum of the mean losses of heads and relations: minus the log probabilities of the gold ones.
+    def loss(
+        self,
+        tokens: Tensor,
+        grid: Grid,
+        heads: np.ndarray,
+        relations: np.ndarray,
+        dropping: bool = True,
+    ) -> Tensor:
+        """Return the sum of the mean losses of heads and relations:
+        minus the log probabilities of the gold ones.
 
         Args:
-            tokens: float32[tokens, width], vectors, sentence by sentence; the artificial root is the first of each.
+            tokens: float32[tokens, width], vectors, sentence by sentence;
+                the artificial root is the first of each.
             grid: the places of the tokens.
-            heads: int[tokens], the positions of the heads in the sentences; negative for the root and unknown heads.
+            heads: int[tokens], the positions of the heads in the sentences;
+                negative for the root and unknown heads.
             relations: int[tokens], relations; negative for unknown ones.
             dropping: whether dropout is in force.
         """
         vectors = self._dropped(tokens[grid.elements], dropping)
         columns = grid.cells % vectors.shape[1]
         arc_scores = self._arc_scores(vectors, grid, dropping)
-        heads, relations, words = heads.astype(np.int64), relations.astype(np.int64), np.flatnonzero(heads >= 0)
+        heads, relations, words = (
+            heads.astype(np.int64),
+            relations.astype(np.int64),
+            np.flatnonzero(heads >= 0),
+        )
         if not len(words):
             return tokens.new_zeros(())
         places, gold = to_device(words, tokens.device), to_device(heads[words], tokens.device)
@@ -287,21 +357,31 @@ class HeadScorer(TaskModule):
         dependent = dependents[grid.cells[places]]
         head = self._vectors(self.relation_head, vectors, dropping)[gold, columns[places]]
         relation_scores = self._relation_scores(_with_one(dependent), _with_one(head))
-        return arc_loss + nn.functional.cross_entropy(relation_scores, to_device(relations[labelled_words], tokens.device))
+        return arc_loss + nn.functional.cross_entropy(
+            relation_scores, to_device(relations[labelled_words], tokens.device)
+        )
 
     def _arc_scores(self, vectors: Tensor, grid: Grid, dropping: bool) -> Tensor:
-        """Return float32[longest, sentences, longest]: for each token, the scores of all tokens of its sentence as its head."""
+        """Return float32[longest, sentences, longest]: for each token, the scores of all tokens of
+        its sentence as its head.
+        """
         dependents = self._vectors(self.arc_dependent, vectors, dropping).transpose(0, 1)
         heads = self._vectors(self.arc_head, vectors, dropping).transpose(0, 1)
-        scores = dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
+        scores = (
+            dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
+        )
         longest, n_sentences = vectors.shape[:2]
         outside = torch.ones(longest * n_sentences, dtype=torch.bool, device=vectors.device)
         outside = outside.index_fill(0, grid.cells, False).view(longest, n_sentences)
         return scores.masked_fill(outside.t()[:, None], -torch.inf).transpose(0, 1)
 
     def _relation_scores(self, dependents: Tensor, heads: Tensor) -> Tensor:
-        """Return float32[m, relations], as relation_product does, by two matrix products, in a fifth of the time."""
-        by_head = (dependents @ self.relation_product.weight.transpose(0, 1).flatten(1)).view(len(heads), -1, heads.shape[1])
+        """Return float32[m, relations], as relation_product does, by two matrix products,
+        in a fifth of the time.
+        """
+        by_head = (dependents @ self.relation_product.weight.transpose(0, 1).flatten(1)).view(
+            len(heads), -1, heads.shape[1]
+        )
         return (by_head @ heads[:, :, None]).squeeze(2) + self.relation_product.bias
 
     def _vectors(self, layer: nn.Module, inputs: Tensor, dropping: bool) -> Tensor:
@@ -309,10 +389,18 @@ class HeadScorer(TaskModule):
         return self._dropped(nn.functional.leaky_relu(layer(inputs), SLOPE), dropping)
 
     def _dropped(self, vectors: Tensor, dropping: bool) -> Tensor:
-        """Return the vectors with dropout; the same numbers are dropped at all tokens of a sentence."""
-        return vectors * bernoulli_mask(vectors[:1], self.spec.dropout) if dropping and self.spec.dropout else vectors
+        """Return the vectors with dropout; the same numbers are dropped at all tokens of a
+        sentence.
+        """
+        return (
+            vectors * bernoulli_mask(vectors[:1], self.spec.dropout)
+            if dropping and self.spec.dropout
+            else vectors
+        )
 
 
 def _with_one(vectors: Tensor) -> Tensor:
-    """Return float32[m, size + 1], with a 1 at the end, so that the bilinear form has linear terms."""
+    """Return float32[m, size + 1], with a 1 at the end,
+    so that the bilinear form has linear terms.
+    """
     return torch.cat([vectors, vectors.new_ones(len(vectors), 1)], dim=1)

@@ -1,4 +1,6 @@
-"""A page about one run, or about two compared: scores with intervals, errors by group, confusion, the worst sentences drawn."""
+"""A page about one run, or about two compared: scores with intervals, errors by group, confusion,
+the worst sentences drawn.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,26 @@ from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.drawing import read_trees
-from parser.drawing.html import LEGEND, Cell, Percentage, confusion_table, contents, drawing, heading, page, table, text
-from parser.evaluation.comparison import GROUPINGS, Comparison, compare, f1, interval, randomization_test
+from parser.drawing.html import (
+    LEGEND,
+    Cell,
+    Percentage,
+    confusion_table,
+    contents,
+    drawing,
+    heading,
+    page,
+    table,
+    text,
+)
+from parser.evaluation.comparison import (
+    GROUPINGS,
+    Comparison,
+    compare,
+    f1,
+    interval,
+    randomization_test,
+)
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load
 from parser.storage import from_json
@@ -61,24 +81,35 @@ class Parsed:
 
 
 def gold_file(run: Path, split: str | None = None) -> Path:
-    """Return the file of a split (``dev`` or ``test``) that a run was measured on; None: test, or dev without test.
+    """Return the file of a split (``dev`` or ``test``) that a run was measured on; None: test,
+    or dev without test.
 
     Raises:
-        OptimalStepError: this is not a run's folder, or the run has no such split, or the split has several files.
+        OptimalStepError: this is not a run's folder, or the run has no such split,
+            or the split has several files.
     """
     try:
         treebank = from_json((run / "run.json").read_bytes())["settings"]["treebank"]
-        files = {name: treebank[name] for name in ("test", "dev") if name in treebank and treebank[name] is not None}
+        files = {
+            name: treebank[name]
+            for name in ("test", "dev")
+            if name in treebank and treebank[name] is not None
+        }
     except (OSError, ValueError, KeyError, TypeError):
         raise OptimalStepError(
-            f"{run}: this is not the folder of a finished run; name such a folder, or give --gold FILE"
+            f"{run}: this is not the folder of a finished run; name such a folder, "
+            "or give --gold FILE"
         ) from None
     split = split or next(iter(files), None)
     if split not in files:
         fix = f"use --part {' '.join(files)}, or give --gold FILE" if files else "give --gold FILE"
-        raise OptimalStepError(f"{run}: this run has no {split or 'test or dev'} part in a file of its own; {fix}")
+        raise OptimalStepError(
+            f"{run}: this run has no {split or 'test or dev'} part in a file of its own; {fix}"
+        )
     if not isinstance(files[split], str):
-        raise OptimalStepError(f"{run}: its {split} part has several files; give one of them as --gold FILE")
+        raise OptimalStepError(
+            f"{run}: its {split} part has several files; give one of them as --gold FILE"
+        )
     return Path(files[split])
 
 
@@ -95,7 +126,10 @@ def report(runs: Sequence[Path], gold: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         outputs = [Path(folder) / f"{number}.conllu" for number in range(len(runs))]
         names = ("A", "B") if len(runs) == 2 else (_shown_folder(runs[0]),)
-        parsed = [_parsed(name, run, gold, output) for name, run, output in zip(names, runs, outputs, strict=True)]
+        parsed = [
+            _parsed(name, run, gold, output)
+            for name, run, output in zip(names, runs, outputs, strict=True)
+        ]
         parts = [*_head(parsed, gold), *_histogram(parsed), *_groups(parsed), *_confusion(parsed)]
         parts += _worst(parsed, gold, outputs)
         return page(f"{' against '.join(names)} on {gold.name}", [contents(parts, [_BY]), *parts])
@@ -115,7 +149,15 @@ def _parsed(name: str, run: Path, gold: Path, output: Path) -> Parsed:
     metrics, made_from = (_read_object(run / name) for name in ("metrics.json", "run.json"))
     settings = dict(_flat(made_from.get("settings", {})))
     scores, comparison = evaluate_files(gold, output), compare(gold, output)
-    return Parsed(name, _shown_folder(run), metrics, settings, scores, comparison, model.vocabularies.predicted)
+    return Parsed(
+        name,
+        _shown_folder(run),
+        metrics,
+        settings,
+        scores,
+        comparison,
+        model.vocabularies.predicted,
+    )
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -123,7 +165,9 @@ def _read_object(path: Path) -> dict[str, Any]:
     try:
         content = from_json(path.read_bytes()) if path.is_file() else {}
     except ValueError as error:
-        raise OptimalStepError(f"{path}: this file is damaged ({error}); start the run again, or remove the file") from error
+        raise OptimalStepError(
+            f"{path}: this file is damaged ({error}); start the run again, or remove the file"
+        ) from error
     if not isinstance(content, dict):
         raise OptimalStepError(f"{path}: this file is not of a run; remove it")
     return content
@@ -140,11 +184,16 @@ def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
     splits_of_runs = [(split, run) for run in parsed for split in ("train", "dev", "test")]
     uses = [
-        f"{split} part of {run.name}" for split, run in splits_of_runs if run.settings.get(f"treebank.{split}") == str(gold)
+        f"{split} part of {run.name}"
+        for split, run in splits_of_runs
+        if run.settings.get(f"treebank.{split}") == str(gold)
     ]
     parts = [f"<p>Gold trees: {text(', '.join([gold.name, *uses]))}.</p>"]
     if len(parsed) == 2:
-        parts += [table(["", "run"], ((run.name, run.folder) for run in parsed)), *_differing_settings(parsed)]
+        parts += [
+            table(["", "run"], ((run.name, run.folder) for run in parsed)),
+            *_differing_settings(parsed),
+        ]
     elif parsed[0].metrics:
         metrics = parsed[0].metrics
         rows = ((key, str(metrics[key])) for key in _SETTINGS if metrics.get(key) is not None)
@@ -152,11 +201,16 @@ def _head(parsed: Sequence[Parsed], gold: Path) -> list[str]:
     titles = ["", *(title for run in parsed for title in (run.name, "95% interval"))]
     if len(parsed) == 2:
         titles += ["difference", "p"]
-    predicted = [key for column, key in _PREDICTED.items() if any(column in run.predicted for run in parsed)]
+    predicted = [
+        key for column, key in _PREDICTED.items() if any(column in run.predicted for run in parsed)
+    ]
     score_rows = [_score_row(key, NAMES[key], parsed) for key in (*predicted, *TREE_SCORES)]
     words = parsed[0].scores["words"].gold
     sentences = len(parsed[0].comparison.gold.sentences)
-    note = f"{counted(sentences, 'sentence')}, {counted(words, 'word')}. Intervals: percentile bootstrap over sentences"
+    note = (
+        f"{counted(sentences, 'sentence')}, {counted(words, 'word')}. Intervals: "
+        "percentile bootstrap over sentences"
+    )
     if len(parsed) == 2:
         note += "; p: approximate randomization over sentences, two-sided"
     return [*parts, heading("Scores"), table(titles, score_rows), f'<p class="note">{note}.</p>']
@@ -174,21 +228,28 @@ def _differing_settings(parsed: Sequence[Parsed]) -> list[str]:
 
 
 def _histogram(parsed: Sequence[Parsed]) -> list[str]:
-    """Return a histogram of the LAS of sentences: ten percent a row, and a last row for sentences without a mistake."""
+    """Return a histogram of the LAS of sentences: ten percent a row,
+    and a last row for sentences without a mistake.
+    """
     las = [f1(run.comparison.las_counts()) for run in parsed]
     counts = [np.bincount(np.minimum(scores // 10, 10).astype(int), minlength=11) for scores in las]
     rows: list[list[Cell]] = []
     for number in range(11):
         row: list[Cell] = [f"{10 * number} to < {10 * number + 10}" if number < 10 else "100"]
         for sentences in counts:
-            row += [int(sentences[number]), Percentage(100.0 * sentences[number] / sentences.sum())]
+            row += [
+                int(sentences[number]),
+                Percentage(100.0 * sentences[number] / sentences.sum()),
+            ]
         rows.append(row)
     titles = ["LAS", *(title for run in parsed for title in (f"sentences, {run.name}", "percent"))]
     return [heading("LAS of sentences"), table(titles, rows)]
 
 
 def _most_different(parsed: Sequence[Parsed]) -> list[int]:
-    """Return the sentences in which one run has more words right than the other, the largest differences first."""
+    """Return the sentences in which one run has more words right than the other,
+    the largest differences first.
+    """
     first, second = (run.comparison.las_counts()[:, 0] for run in parsed)
     difference = abs(first - second)
     return [s for s in np.argsort(-difference, kind="stable").tolist() if difference[s]]
@@ -201,17 +262,29 @@ def _shown(value: Any) -> str:
 def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
     row: list[Cell] = [name]
     counts = {"uas": Comparison.uas_counts, "las": Comparison.las_counts}.get(key)
-    predicts = []  # whether each run makes what is scored: a parser without a tagger passes gold tags through
+    # whether each run makes what is scored: a parser without a tagger passes gold tags through
+    predicts = []
     for run in parsed:
-        low_high = "" if counts is None else "{:.2f} to {:.2f}".format(*interval(counts(run.comparison)))
-        predicts.append(key in TREE_SCORES or any(_PREDICTED[column] == key for column in run.predicted))
+        low_high = (
+            "" if counts is None else "{:.2f} to {:.2f}".format(*interval(counts(run.comparison)))
+        )
+        predicts.append(
+            key in TREE_SCORES or any(_PREDICTED[column] == key for column in run.predicted)
+        )
         score = run.scores[key]
-        row += ["gold" if not predicts[-1] else Percentage(score.f1) if score.has_gold else "-", low_high]
+        row += [
+            "gold" if not predicts[-1] else Percentage(score.f1) if score.has_gold else "-",
+            low_high,
+        ]
     if len(parsed) == 2:
         compared = all(predicts) and parsed[0].scores[key].has_gold
-        row.append(f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}" if compared else "")
+        row.append(
+            f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}" if compared else ""
+        )
         first, second = (run.comparison for run in parsed)
-        row.append("" if counts is None else f"{randomization_test(counts(first), counts(second)):.4f}")
+        row.append(
+            "" if counts is None else f"{randomization_test(counts(first), counts(second)):.4f}"
+        )
     return row
 
 
@@ -221,7 +294,11 @@ def _groups(parsed: Sequence[Parsed]) -> list[str]:
         by_run = [run.comparison.by(what) for run in parsed]
         titles = [what, "gold words"]
         for run in parsed:
-            titles += [f"F1, {run.name}", "precision", "recall"] if len(parsed) == 1 else [f"F1, {run.name}"]
+            titles += (
+                [f"F1, {run.name}", "precision", "recall"]
+                if len(parsed) == 1
+                else [f"F1, {run.name}"]
+            )
         titles += ["difference"] * (len(parsed) - 1)
         rows: list[list[Cell]] = []
         for group in dict.fromkeys(name for groups in by_run for name in groups):
@@ -240,7 +317,9 @@ def _groups(parsed: Sequence[Parsed]) -> list[str]:
             rows.append(row)
         parts += [heading(f"{_BY} {what}"), table(titles, rows)]
         if what == "relation":
-            parts.append(f'<p class="note">Relations of fewer than {_FEWEST} words are left out.</p>')
+            parts.append(
+                f'<p class="note">Relations of fewer than {_FEWEST} words are left out.</p>'
+            )
     return parts
 
 
@@ -255,8 +334,9 @@ def _confusion(parsed: Sequence[Parsed]) -> list[str]:
             table(["gold", "parser", "words"], wrong[:_WORST]),
         ]
     note = (
-        "Rows are gold relations, columns are relations of the parser; the darker, the larger the share of the row. Heads do "
-        "not count. Words with other relations in both trees are grey, right or not."
+        "Rows are gold relations, columns are relations of the parser; the darker, the larger the "
+        "share of the row. Heads do not count. "
+        "Words with other relations in both trees are grey, right or not."
     )
     return [*parts, f'<p class="note">{note}</p>']
 

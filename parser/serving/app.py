@@ -1,7 +1,8 @@
-"""The web application: /process and /models as in UDPipe's REST service, the page at /, and /health for monitoring.
+"""The web application: /process and /models as in UDPipe's REST service, the page at /,
+and /health for monitoring.
 
-Limits hold for the bytes and seconds of a request, and for the number of requests and connections at a time. The log has a line
-for each request, without its content.
+Limits hold for the bytes and seconds of a request, and for the number of requests and connections
+at a time. The log has a line for each request, without its content.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from parser.serving.service import Request, RequestError, Service, TooLateError
 
 LOG = logging.getLogger(__name__)
 
-# Bytes beyond the limit of a body that are read and discarded, as a client that is still sending does not see the answer.
+# Bytes beyond the limit of a body that are read and discarded,
+# as a client that is still sending does not see the answer.
 _DISCARDED = 64_000_000
 
 T = TypeVar("T")
@@ -59,10 +61,11 @@ class Limits:
 
 
 def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
-    """Return a class of uvicorn's protocol that closes idle connections, which uvicorn would keep for ever.
+    """Return a class of uvicorn's protocol that closes idle connections,
+    which uvicorn would keep for ever.
 
-    A connection is closed if it sends no complete head of a request within 1.25 times the limit of seconds. A connection beyond
-    four times the limit of requests is closed at once.
+    A connection is closed if it sends no complete head of a request within 1.25 times the limit of
+    seconds. A connection beyond four times the limit of requests is closed at once.
     """
 
     class Closing(protocol):
@@ -70,7 +73,8 @@ def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
             super().connection_made(transport)
             self._idle_since = self.loop.time()
             self._watch = self.loop.call_later(limits.seconds / 4, self._close_idle)
-            if len(self.connections) > 4 * limits.requests:  # more than the requests: some are idle, others will be refused
+            # more than the requests: some are idle, others will be refused
+            if len(self.connections) > 4 * limits.requests:
                 transport.abort()
 
         def connection_lost(self, error: Exception | None) -> None:
@@ -96,12 +100,14 @@ def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
 
 
 class Limited:
-    """An ASGI application within limits; requests beyond them get a status of 4xx and a line of text.
+    """An ASGI application within limits; requests beyond them get a status of 4xx and a line of
+    text.
 
     Args:
         app: the application; it gets the whole body at once.
         limits: the limits.
-        root_path: see create_app(); paths of requests may have it at their beginning, or a proxy may have removed it.
+        root_path: see create_app(); paths of requests may have it at their beginning,
+            or a proxy may have removed it.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, root_path: str = "") -> None:
@@ -117,7 +123,11 @@ class Limited:
             return
         if root := self._root_path:
             path = scope["path"]
-            scope = {**scope, "root_path": root, "path": path if f"{path}/".startswith(f"{root}/") else root + path}
+            scope = {
+                **scope,
+                "root_path": root,
+                "path": path if f"{path}/".startswith(f"{root}/") else root + path,
+            }
         status, start = 0, time.monotonic()  # no status: no answer has begun
 
         async def noting(message: Message) -> None:
@@ -133,20 +143,33 @@ class Limited:
         try:
             async with asyncio.timeout(self._limits.seconds):
                 if self._running > self._limits.requests:
-                    raise HTTPException(429, f"{self._limits.requests} requests are being worked on; try again later")
+                    raise HTTPException(
+                        429,
+                        f"{self._limits.requests} requests are being worked on; try again later",
+                    )
                 body = await self._body(scope, receive)
                 await self._app(scope, _replayed(body, receive), noting)
         except TimeoutError:
             if status:
                 raise
             seconds = f"{self._limits.seconds:g} seconds"
-            await answer(408, f"there was no answer within {seconds}; send a shorter document, or try again later")
+            await answer(
+                408,
+                f"there was no answer within {seconds}; send a shorter document, "
+                "or try again later",
+            )
         except HTTPException as refused:
             await answer(refused.status_code, refused.detail)
         finally:
             self._running -= 1
             milliseconds = 1000 * (time.monotonic() - start)
-            LOG.info("%s %s %d, %.0f ms", scope.get("method", ""), quote(scope.get("path", "")), status, milliseconds)
+            LOG.info(
+                "%s %s %d, %.0f ms",
+                scope.get("method", ""),
+                quote(scope.get("path", "")),
+                status,
+                milliseconds,
+            )
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         most = self._limits.bytes
@@ -161,7 +184,9 @@ class Limited:
             if size <= most:
                 body += part
         if size > most:
-            raise HTTPException(413, f"the request has more than {most:,} bytes; send the document in parts")
+            raise HTTPException(
+                413, f"the request has more than {most:,} bytes; send the document in parts"
+            )
         return bytes(body)
 
 
@@ -175,7 +200,8 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class Batcher:
-    """Collects jobs into batches for a function that runs in one thread. A batch starts as soon as the thread is free.
+    """Collects jobs into batches for a function that runs in one thread.
+    A batch starts as soon as the thread is free.
 
     Args:
         work: answers jobs, in their order.
@@ -188,7 +214,9 @@ class Batcher:
         self._worker: asyncio.Task[None] | None = None
 
     async def answer(self, job: Request) -> Answer:
-        """Return the answer to a job; if the caller is cancelled, the job is dropped unless it is already being worked on."""
+        """Return the answer to a job; if the caller is cancelled, the job is dropped unless it is
+        already being worked on.
+        """
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((job, future))
         if self._worker is None:
@@ -208,7 +236,8 @@ class Batcher:
             while batch := self._next():
                 try:
                     answers = await self.alone(partial(self._work, [job for job, _ in batch]))
-                except Exception as error:  # a fault of the parser, which every waiting caller is told
+                except Exception as error:
+                    # a fault of the parser, which every waiting caller is told
                     for _, future in batch:
                         if not future.done():
                             future.set_exception(_fault(error))
@@ -222,7 +251,9 @@ class Batcher:
     def _next(self) -> list[tuple[Request, asyncio.Future[Answer]]]:
         batch: list[tuple[Request, asyncio.Future[Answer]]] = []
         size = 0
-        while self._waiting and (not batch or size + len(self._waiting[0][0].data) <= batch_sizes.CHARACTERS_PER_ANSWER):
+        while self._waiting and (
+            not batch or size + len(self._waiting[0][0].data) <= batch_sizes.CHARACTERS_PER_ANSWER
+        ):
             job, future = self._waiting.popleft()
             if not future.done():
                 batch.append((job, future))
@@ -231,7 +262,9 @@ class Batcher:
 
 
 def _fault(error: Exception) -> RuntimeError:
-    """Return a new error for each caller, since an error that is raised collects the caller's frames."""
+    """Return a new error for each caller, since an error that is raised collects the caller's
+    frames.
+    """
     fault = RuntimeError(f"the parser failed: {failures.named(error)}")
     fault.__cause__ = error
     return fault
@@ -247,13 +280,16 @@ _CHARSET = re.compile(r"charset([^;]*)", re.IGNORECASE)
 _UTF8 = ("=utf-8", '="utf-8"', "=utf8", '="utf8"')
 
 
-def create_app(service: Service, limits: Limits | None = None, root_path: str = "") -> CORSMiddleware:
+def create_app(
+    service: Service, limits: Limits | None = None, root_path: str = ""
+) -> CORSMiddleware:
     """Return an ASGI application around a service.
 
     Args:
         service: the model at work.
         limits: of requests.
-        root_path: the path under which a proxy serves the application, such as ``/parser``; "" for the root.
+        root_path: the path under which a proxy serves the application, such as ``/parser``;
+            "" for the root.
     """
     limits = limits or Limits()
     batcher = Batcher(service.answers)
@@ -264,7 +300,9 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
         batcher.close()
 
     # FastAPI's documentation pages would load scripts from the network.
-    app = FastAPI(title=service.name, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title=service.name, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan
+    )
 
     async def answer_to(request: Request) -> str:
         answer = await batcher.answer(replace(request, deadline=time.monotonic() + limits.seconds))
@@ -307,13 +345,23 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
     async def refused(http: HttpRequest, error: Exception) -> Response:
         return PlainTextResponse(f"{error}\n", _status(error))
 
-    async def failed(http: HttpRequest, error: Exception) -> Response:  # after this, the server logs the traceback
-        LOG.error("this is a fault of optimal-step, not of the request; please report it, with the lines below")
-        return PlainTextResponse("the server failed on this; its log says why, and asks to report it\n", 500)
+    # after this, the server logs the traceback
+    async def failed(http: HttpRequest, error: Exception) -> Response:
+        LOG.error(
+            "this is a fault of optimal-step, not of the request; please report it, "
+            "with the lines below"
+        )
+        return PlainTextResponse(
+            "the server failed on this; its log says why, and asks to report it\n", 500
+        )
 
     async def not_there(http: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        line = "only /, /health, /models and /process exist" if error.status_code == 404 else str(error.detail)
+        line = (
+            "only /, /health, /models and /process exist"
+            if error.status_code == 404
+            else str(error.detail)
+        )
         return PlainTextResponse(f"{line}\n", error.status_code, error.headers)
 
     app.add_api_route("/health", health, methods=["GET", "HEAD"])
@@ -323,9 +371,12 @@ def create_app(service: Service, limits: Limits | None = None, root_path: str = 
     app.add_exception_handler(OptimalStepError, refused)
     app.add_exception_handler(Exception, failed)
     app.add_exception_handler(HTTPException, not_there)
-    # Pages of any origin may send requests and read answers, as with UDPipe's service: nothing is kept, and there are no users.
+    # Pages of any origin may send requests and read answers, as with UDPipe's service: nothing is
+    # kept, and there are no users.
     limited = Limited(app, limits, root_path)
-    return CORSMiddleware(limited, allow_origins=["*"], allow_methods=[*_METHODS, "OPTIONS"], allow_headers=["*"])
+    return CORSMiddleware(
+        limited, allow_origins=["*"], allow_methods=[*_METHODS, "OPTIONS"], allow_headers=["*"]
+    )
 
 
 def _status(error: Exception) -> int:
@@ -335,11 +386,14 @@ def _status(error: Exception) -> int:
 
 
 def _json(content: dict[str, object]) -> Response:
-    return Response(json.dumps(content, indent=1, ensure_ascii=False), media_type="application/json")
+    return Response(
+        json.dumps(content, indent=1, ensure_ascii=False), media_type="application/json"
+    )
 
 
 async def _fields(http: HttpRequest, limits: Limits) -> dict[str, str]:
-    """Return the parameters in the address and the body of a request; an uploaded file counts as a field.
+    """Return the parameters in the address and the body of a request;
+    an uploaded file counts as a field.
 
     Raises:
         RequestError: the parameters cannot be read.
@@ -351,28 +405,40 @@ async def _fields(http: HttpRequest, limits: Limits) -> dict[str, str]:
     content_type = http.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     if any(named.strip().lower() not in _UTF8 for named in _CHARSET.findall(content_type)):
-        raise RequestError("Content-Type names a charset other than UTF-8; convert the request to UTF-8")
+        raise RequestError(
+            "Content-Type names a charset other than UTF-8; convert the request to UTF-8"
+        )
     try:
         content = body.decode()
     except UnicodeDecodeError as error:
-        raise RequestError(f"the request is not UTF-8 at byte {error.start:,} ({error.reason}); convert it") from None
+        raise RequestError(
+            f"the request is not UTF-8 at byte {error.start:,} ({error.reason}); convert it"
+        ) from None
     if kind == "application/x-www-form-urlencoded":
         return fields | _decoded(content)
     if kind == "multipart/form-data":
         try:
-            async with http.form(max_files=_FIELDS, max_fields=_FIELDS, max_part_size=limits.bytes) as form:
+            async with http.form(
+                max_files=_FIELDS, max_fields=_FIELDS, max_part_size=limits.bytes
+            ) as form:
                 for name, value in form.items():
-                    fields[name] = (await value.read()).decode() if isinstance(value, UploadFile) else value
+                    fields[name] = (
+                        (await value.read()).decode() if isinstance(value, UploadFile) else value
+                    )
         except HTTPException as error:
             raise RequestError(f"the multipart form cannot be read: {error.detail}") from None
         return fields
     if not body:
         return fields
-    raise RequestError("send a form: Content-Type application/x-www-form-urlencoded or multipart/form-data")
+    raise RequestError(
+        "send a form: Content-Type application/x-www-form-urlencoded or multipart/form-data"
+    )
 
 
 def _decoded(encoded: str) -> dict[str, str]:
     try:
-        return dict(parse_qsl(encoded, keep_blank_values=True, errors="strict", max_num_fields=_FIELDS))
+        return dict(
+            parse_qsl(encoded, keep_blank_values=True, errors="strict", max_num_fields=_FIELDS)
+        )
     except ValueError as error:  # UnicodeDecodeError is one
         raise RequestError(f"the parameters cannot be read: {error}") from None

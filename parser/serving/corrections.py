@@ -1,14 +1,17 @@
-"""Corrections of single words by a person: their heads, relations and UPOS are kept, and the rest is parsed again.
+"""Corrections of single words by a person: their heads, relations and UPOS are kept,
+and the rest is parsed again.
 
-A corrected head or relation is a given arc (decoding/given_arcs.py). A corrected UPOS reaches the model: as a tag of the input
-if the model reads UPOS, or in place of the tag that it predicts. A comment of the sentence names the corrected words:
+A corrected head or relation is a given arc (decoding/given_arcs.py). A corrected UPOS reaches the
+model: as a tag of the input if the model reads UPOS, or in place of the tag that it predicts. A
+comment of the sentence names the corrected words:
 ``# corrected = 3 head deprel; 5 upos``.
 
-If only a head is corrected, the model predicts the relation. It may still predict the relation to the former head, because
-its vectors of the words come from the whole sentence: obl, where a noun was moved from a verb to a noun. If UD does not have
-this relation below such a head, the model is asked again, and the most probable relation that fits is taken, unless it is far
-less probable. Measured on the dev parts of seven shipped models, by giving 800 wrong words each their gold head: the model was
-asked again for 163 words; before, 26 of their relations were right, then 86.
+If only a head is corrected, the model predicts the relation. It may still predict the relation to
+the former head, because its vectors of the words come from the whole sentence: obl, where a noun
+was moved from a verb to a noun. If UD does not have this relation below such a head, the model is
+asked again, and the most probable relation that fits is taken, unless it is far less probable.
+Measured on the dev parts of seven shipped models, by giving 800 wrong words each their gold head:
+the model was asked again for 163 words; before, 26 of their relations were right, then 86.
 """
 
 from __future__ import annotations
@@ -31,12 +34,14 @@ from parser.model.parser_model import ParserModel
 
 COMMENT = "corrected"
 
-# Relations that UD (https://universaldependencies.org/u/dep/) does not have below a head of this UPOS. But a nominal is a
-# predicate with all relations if it has the feature VerbForm, as verbal nouns have, or one of the relations _PREDICATE below.
+# Relations that UD (https://universaldependencies.org/u/dep/) does not have below a head of this
+# UPOS. But a nominal is a predicate with all relations if it has the feature VerbForm, as verbal
+# nouns have, or one of the relations _PREDICATE below.
 _PREDICATE = {"cop", "nsubj", "csubj"}
 _MISFITS = {upos: {"obj", "iobj", "obl"} for upos in ("NOUN", "PROPN", "PRON", "NUM", "SYM")}
 _MISFITS["VERB"] = {"nmod", "amod", "nummod", "det", "clf"}
-_LEAST = 0.1  # how probable another relation must be, as a share of the probability of the one that does not fit
+# how probable another relation must be, as a share of the probability of the one that does not fit
+_LEAST = 0.1
 
 
 class CorrectionError(OptimalStepError):
@@ -51,7 +56,8 @@ class Correction:
         sentence, word: the word, counted from 1.
         head: its head, 0 for the root; None: not corrected.
         relation: the relation to this head; ``_``: not corrected.
-        own_head: whether the head is the parser's own, and is kept because its relation was corrected.
+        own_head: whether the head is the parser's own,
+            and is kept because its relation was corrected.
         upos: its UPOS; ``_``: not corrected.
     """
 
@@ -66,10 +72,16 @@ class Correction:
     def parts(self) -> list[str]:
         """The columns that were corrected: ``head``, ``deprel``, ``upos``."""
         head = ["head"] if self.head is not None and not self.own_head else []
-        return [*head, *(["deprel"] if self.relation != EMPTY else []), *(["upos"] if self.upos != EMPTY else [])]
+        return [
+            *head,
+            *(["deprel"] if self.relation != EMPTY else []),
+            *(["upos"] if self.upos != EMPTY else []),
+        ]
 
     def without(self, part: str) -> Correction:
-        """Return the correction with one of its parts undone; without a head, there is no relation either."""
+        """Return the correction with one of its parts undone; without a head,
+        there is no relation either.
+        """
         if part == "upos":
             return replace(self, upos=EMPTY)
         if part == "head" or self.own_head:
@@ -78,7 +90,9 @@ class Correction:
 
 
 def comment(corrections: Iterable[Correction]) -> str:
-    """Return the text of the comment about the corrections of a sentence, such as ``3 head deprel; 5 upos``."""
+    """Return the text of the comment about the corrections of a sentence, such as
+    ``3 head deprel; 5 upos``.
+    """
     listed = sorted(corrections, key=lambda one: one.word)
     return "; ".join(f"{one.word} {' '.join(one.parts)}" for one in listed if one.parts)
 
@@ -86,7 +100,9 @@ def comment(corrections: Iterable[Correction]) -> str:
 def no_such_word(one: Correction) -> CorrectionError:
     """Return an error about a word that does not exist."""
     what = "a head" if one.head is not None else "a UPOS"
-    return CorrectionError(f"{what} is given for word {one.word} of sentence {one.sentence}, but there is no such word")
+    return CorrectionError(
+        f"{what} is given for word {one.word} of sentence {one.sentence}, but there is no such word"
+    )
 
 
 class CorrectingParser:
@@ -112,38 +128,54 @@ class CorrectingParser:
 
     @property
     def relations(self) -> list[str]:
-        """The relations that a word may be given, sorted; without the relation of the root if only the root may have it."""
+        """The relations that a word may be given, sorted;
+        without the relation of the root if only the root may have it.
+        """
         symbols, root = self._model.relations.symbols, self._model.system.root_relation
         return sorted(symbol for number, symbol in enumerate(symbols) if number != root)
 
     @property
     def upos(self) -> list[str]:
-        """The values of UPOS that a word may be given, sorted: those that the model knows, or those of UD if it knows none."""
-        known = self._model.vocabularies.tags.get("upos") or self._model.vocabularies.by_attribute.get("upos")
+        """The values of UPOS that a word may be given, sorted: those that the model knows, or those
+        of UD if it knows none.
+        """
+        known = self._model.vocabularies.tags.get(
+            "upos"
+        ) or self._model.vocabularies.by_attribute.get("upos")
         return sorted({*UD_TAGS} if known is None else {*known.symbols} - {EMPTY})
 
     def text(self, sentence: RawSentence, corrections: Sequence[Correction]) -> str:
-        """Return the text of a sentence with its tree and tags, and with a comment that names the corrected words.
+        """Return the text of a sentence with its tree and tags,
+        and with a comment that names the corrected words.
 
         Args:
             sentence: the sentence; its heads are ignored.
             corrections: its corrections.
 
         Raises:
-            CorrectionError: there is no such word, relation or UPOS; or the heads are not part of a tree, or the transition
-                system cannot make all of them.
+            CorrectionError: there is no such word, relation or UPOS; or the heads are not part of a
+                tree, or the transition system cannot make all of them.
         """
         given = self._given(sentence, corrections)
         found = self._predict(self._predictor, sentence, [given])
         self._refuse_lost(sentence, given, found)
         words = slice(1, 1 + len(sentence))
         for one in corrections:
-            if one.head and one.relation == EMPTY and (relation := self._fitting(sentence, given, one.word, found)):
+            if (
+                one.head
+                and one.relation == EMPTY
+                and (relation := self._fitting(sentence, given, one.word, found))
+            ):
                 given.deprels[one.word - 1] = relation
                 found = self._predict(self._predictor, sentence, [given])
-        others = {UPOS: given.upos, **tags_to_write(sentence, found.tags.values, words, self._predictor.tag_use)}
+        others = {
+            UPOS: given.upos,
+            **tags_to_write(sentence, found.tags.values, words, self._predictor.tag_use),
+        }
         said = [(COMMENT, comment(corrections))]
-        return rewrite(sentence, found.parses.heads.tolist()[words], found.deprels[words], said, others)
+        return rewrite(
+            sentence, found.parses.heads.tolist()[words], found.deprels[words], said, others
+        )
 
     def _given(self, sentence: RawSentence, corrections: Sequence[Correction]) -> _Given:
         """Return the corrections of a sentence as columns, once they are known to make sense."""
@@ -157,13 +189,18 @@ class CorrectingParser:
             if one.relation not in (EMPTY, *(self.relations if can_choose else ())):
                 shown = shortened(one.relation)
                 raise CorrectionError(
-                    f"{place}, with head {one.head}, cannot have the relation {shown}; choose another relation"
+                    f"{place}, with head {one.head}, cannot have the relation {shown}; "
+                    "choose another relation"
                 )
             if one.upos not in (EMPTY, *self.upos):
-                raise CorrectionError(f"{place} cannot have the UPOS {shortened(one.upos)}; choose another UPOS")
+                raise CorrectionError(
+                    f"{place} cannot have the UPOS {shortened(one.upos)}; choose another UPOS"
+                )
             if one.head is not None:
                 if one.head > n:
-                    raise CorrectionError(f"{place} has the head {one.head}, but there is no such word")
+                    raise CorrectionError(
+                        f"{place} has the head {one.head}, but there is no such word"
+                    )
                 given.heads[one.word - 1], given.deprels[one.word - 1] = one.head, one.relation
             if one.upos != EMPTY:
                 given.upos[one.word - 1] = given.fixed_upos[one.word - 1] = one.upos
@@ -173,24 +210,35 @@ class CorrectingParser:
             raise CorrectionError(f"sentence {number}: {error}") from error
         return given
 
-    def _predict(self, predictor: Predictor, sentence: RawSentence, given: Sequence[_Given]) -> Prediction:
+    def _predict(
+        self, predictor: Predictor, sentence: RawSentence, given: Sequence[_Given]
+    ) -> Prediction:
         """Return predictions for a sentence, once for each of the given columns."""
         columns = [RawColumns(sentence) for _ in given]
         for own, one in zip(columns, given, strict=True):
             own.upos = one.upos
         arcs = GivenArcs([one.heads for one in given], [one.deprels for one in given])
-        fixed = [{"upos": one.fixed_upos} for one in given] if {*given[0].fixed_upos} - {EMPTY} else []
+        fixed = (
+            [{"upos": one.fixed_upos} for one in given] if {*given[0].fixed_upos} - {EMPTY} else []
+        )
         encoded = self._model.vocabularies.encode(columns)
         return predictor.predict(encoded, [own.forms for own in columns], arcs, fixed_tags=fixed)
 
     def _refuse_lost(self, sentence: RawSentence, given: _Given, found: Prediction) -> None:
         for word in found.lost.tolist():
-            why = f"system={self._model.system.name} cannot make it together with the other corrections; undo one of them"
+            why = (
+                f"system={self._model.system.name} cannot make it together with the other "
+                "corrections; undo one of them"
+            )
             lost = f"the arc from {given.heads[word - 1]} to {word} is lost"
             raise CorrectionError(f"sentence {sentence.number}: {lost}: {why}")
 
-    def _fitting(self, sentence: RawSentence, given: _Given, word: int, found: Prediction) -> str | None:
-        """Return the relation that a word gets instead of one that does not fit its head; None if it keeps its relation."""
+    def _fitting(
+        self, sentence: RawSentence, given: _Given, word: int, found: Prediction
+    ) -> str | None:
+        """Return the relation that a word gets instead of one that does not fit its head; None if
+        it keeps its relation.
+        """
         if len(sentence) > LONGEST:  # is not drawn, and takes seconds
             return None
         misfits, words = self._misfits(sentence, given, word, found), slice(1, 1 + len(sentence))
@@ -210,15 +258,25 @@ class CorrectingParser:
         best = int(logs[1:].argmax())
         return fitting[best] if logs[1 + best] - logs[0] >= log(_LEAST) else None
 
-    def _misfits(self, sentence: RawSentence, given: _Given, word: int, found: Prediction) -> set[str]:
+    def _misfits(
+        self, sentence: RawSentence, given: _Given, word: int, found: Prediction
+    ) -> set[str]:
         """Return the universal relations that do not fit the head of a word."""
         words = slice(1, 1 + len(sentence))
         heads, tags = found.parses.heads.tolist()[words], found.tags.values
         head = heads[word - 1]
         upos = (tags["upos"][words] if "upos" in tags else given.upos)[head - 1]
         feats = (tags["feats"][words] if "feats" in tags else sentence.column(FEATS))[head - 1]
-        below = {_universal(relation) for own, relation in zip(heads, found.deprels[words], strict=True) if own == head}
-        return set() if upos != "VERB" and ("VerbForm=" in feats or below & _PREDICATE) else _MISFITS.get(upos, set())
+        below = {
+            _universal(relation)
+            for own, relation in zip(heads, found.deprels[words], strict=True)
+            if own == head
+        }
+        return (
+            set()
+            if upos != "VERB" and ("VerbForm=" in feats or below & _PREDICATE)
+            else _MISFITS.get(upos, set())
+        )
 
 
 def _universal(relation: str) -> str:

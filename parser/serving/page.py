@@ -1,13 +1,17 @@
-"""The web page: it parses text that is typed or pasted, and draws the trees. It also works without its script.
+"""The web page: it parses text that is typed or pasted, and draws the trees.
+It also works without its script.
 
-With the script (script.py), users correct a head by dragging, and a relation or a UPOS by choosing another. Corrections are
-kept, and the rest is parsed again (corrections.py). Three fields of the form hold them, each with items separated by spaces:
+With the script (script.py), users correct a head by dragging, and a relation or a UPOS by choosing
+another. Corrections are kept, and the rest is parsed again (corrections.py). Three fields of the
+form hold them, each with items separated by spaces:
 
     heads      SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION
-    own_heads  SENTENCE.WORD: the head in ``heads`` is the parser's own; only its relation was corrected
+    own_heads  SENTENCE.WORD: the head in ``heads`` is the parser's own;
+               only its relation was corrected
     upos       SENTENCE.WORD=UPOS
 
-The field ``undo`` undoes one of them (SENTENCE.WORD.head, .deprel or .upos), the field ``forget`` all.
+The field ``undo`` undoes one of them (SENTENCE.WORD.head, .deprel or .upos),
+the field ``forget`` all.
 """
 
 from __future__ import annotations
@@ -39,13 +43,14 @@ SENTENCES, WORDS = 10, 80
 
 _PARTS = {"head": "head", "deprel": "relation", "upos": "UPOS"}
 
-# Other arcs shown for a word, their lowest probability, and the probability below which they are folded away.
+# Other arcs shown for a word, their lowest probability,
+# and the probability below which they are folded away.
 _OTHERS, _FEW, _FOLDED = 3, 0.0001, 0.01
 
 _HOW_TO_CORRECT = (
-    "If a head is wrong, drag the word or its arc to the word that should be its head, or above the drawing to make it the "
-    "root. If a relation or a UPOS is wrong, click it and choose another one. Your corrections are kept, and the rest is "
-    "parsed again."
+    "If a head is wrong, drag the word or its arc to the word that should be its head, or above "
+    "the drawing to make it the root. If a relation or a UPOS is wrong, click it and choose "
+    "another one. Your corrections are kept, and the rest is parsed again."
 )
 _WORD = r"([0-9]{1,6})\.([0-9]{1,6})"
 _HEAD = re.compile(rf"{_WORD}=([0-9]{{1,6}})(?::(\S+))?")
@@ -56,8 +61,10 @@ _UNDO = re.compile(rf"{_WORD}\.(head|deprel|upos)")
 # Whatever the answer contains, the browser loads nothing and runs no script but this one.
 _HASH = b64encode(sha256(SCRIPT.encode()).digest()).decode()
 HEADERS = {
-    "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'",
+    "Content-Security-Policy": (
+        f"default-src 'none'; script-src 'sha256-{_HASH}'; style-src 'unsafe-inline'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -71,7 +78,8 @@ _SENTENCE_ENDS = {
 
 
 def page_request(service: Service, fields: Mapping[str, str]) -> Request:
-    """Return the request for typed data: CoNLL-U if a line has ten columns, text if there is a tokenizer, else words.
+    """Return the request for typed data: CoNLL-U if a line has ten columns,
+    text if there is a tokenizer, else words.
 
     Raises:
         RequestError: a field with corrections cannot be read.
@@ -106,7 +114,8 @@ def _sentences_of(fields: Mapping[str, str]) -> SentenceEnds:
 
 
 def corrections_in(fields: Mapping[str, str]) -> list[Correction]:
-    """Return the corrections in the fields of the form, without those that the fields ``undo`` and ``forget`` undo.
+    """Return the corrections in the fields of the form,
+    without those that the fields ``undo`` and ``forget`` undo.
 
     Raises:
         RequestError: a field cannot be read.
@@ -115,14 +124,18 @@ def corrections_in(fields: Mapping[str, str]) -> list[Correction]:
         return []
     found: dict[tuple[int, int], Correction] = {}
 
-    def items(field: str, pattern: re.Pattern[str], form: str) -> Iterator[tuple[Correction, tuple[str, ...]]]:
+    def items(
+        field: str, pattern: re.Pattern[str], form: str
+    ) -> Iterator[tuple[Correction, tuple[str, ...]]]:
         for item in fields.get(field, "").split():
             if (match := pattern.fullmatch(item)) is None:
                 raise RequestError(f"{field}={item[:60]} is not {form}; leave it out")
             sentence, word, *rest = match.groups(EMPTY)
             yield found.get(place := (int(sentence), int(word)), Correction(*place)), tuple(rest)
 
-    for one, (head, relation) in items("heads", _HEAD, "SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION"):
+    for one, (head, relation) in items(
+        "heads", _HEAD, "SENTENCE.WORD=HEAD or SENTENCE.WORD=HEAD:RELATION"
+    ):
         found[one.sentence, one.word] = replace(one, head=int(head), relation=relation)
     for one, _ in items("own_heads", _OWN, "SENTENCE.WORD"):
         found[one.sentence, one.word] = replace(one, own_head=one.relation != EMPTY)
@@ -139,7 +152,9 @@ def _fields_of(corrections: Iterable[Correction]) -> dict[str, str]:
     for one in corrections:
         word = f"{one.sentence}.{one.word}"
         if one.head is not None:
-            found["heads"].append(f"{word}={one.head}{'' if one.relation == EMPTY else f':{one.relation}'}")
+            found["heads"].append(
+                f"{word}={one.head}{'' if one.relation == EMPTY else f':{one.relation}'}"
+            )
         if one.own_head:
             found["own_heads"].append(word)
         if one.upos != EMPTY:
@@ -148,19 +163,29 @@ def _fields_of(corrections: Iterable[Correction]) -> dict[str, str]:
 
 
 def example(service: Service) -> dict[str, str]:
-    """Return the fields of a form with the model's example, as the model reads it: CoNLL-U with tags, text or words."""
+    """Return the fields of a form with the model's example, as the model reads it:
+    CoNLL-U with tags, text or words.
+    """
     own = service.example or ""
     if service.needs_tags:
         return {"data": own}
     if service.tokenizer is not None and (found := re.search("^# text = (.+)$", own, re.MULTILINE)):
         return {"data": found[1]}
-    return {"data": write_words(read_raw_sentences(BytesIO(own.encode()), "the example"), "horizontal").strip()}
+    return {
+        "data": (
+            write_words(
+                read_raw_sentences(BytesIO(own.encode()), "the example"), "horizontal"
+            ).strip()
+        )
+    }
 
 
 def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] = ()) -> str:
     """Return the page: the form as it was filled in, and parts of HTML below it."""
     how = (
-        "some text" if service.tokenizer is not None else "one sentence per line, its words and punctuation separated by spaces"
+        "some text"
+        if service.tokenizer is not None
+        else "one sentence per line, its words and punctuation separated by spaces"
     )
     note = f"Type {how}, or paste CoNLL-U."
     checkbox = ""
@@ -168,8 +193,8 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
         note += " This parser reads tags: paste CoNLL-U with tags like those of its treebank."
         checked = " checked" if "allow_missing_columns" in fields else ""
         checkbox = (
-            f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without tags anyway, '
-            "far less accurately</label>"
+            f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without'
+            " tags anyway, far less accurately</label>"
         )
     ends = ""
     if service.tokenizer is not None:
@@ -181,21 +206,31 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
     given = note_on_dragging = ""
     if service.keeps_heads:
         note_on_dragging = f'\n<p class="note" hidden data-dragging>{_HOW_TO_CORRECT}</p>'
-        for name, called, values in (("relations", "relation", service.relations), ("tags", "UPOS", service.upos)):
+        for name, called, values in (
+            ("relations", "relation", service.relations),
+            ("tags", "UPOS", service.upos),
+        ):
             options = "".join(f"<option>{text(value)}</option>" for value in values)
-            note_on_dragging += f'<select id="{name}" aria-label="{called}" hidden>{options}</select>'
+            note_on_dragging += (
+                f'<select id="{name}" aria-label="{called}" hidden>{options}</select>'
+            )
         try:
             kept = corrections_in(fields)
         except RequestError:  # the page says so
             kept = []
-        hidden = "".join(f'<input type="hidden" name="{n}" value="{text(v)}">' for n, v in _fields_of(kept).items())
+        hidden = "".join(
+            f'<input type="hidden" name="{n}" value="{text(v)}">'
+            for n, v in _fields_of(kept).items()
+        )
         n = sum(len(one.parts) for one in kept)
         undo = f' <button name="forget">Undo {counted(n, "correction")}</button>' if n else ""
         given = f' <span id="given">{hidden}{undo}</span>'
     form = (
         '<form id="form" method="post" action="?" accept-charset="utf-8">'
-        f'<p class="note"><label for="data">{text(note)}</label><span hidden data-typing> Ctrl+Enter parses.</span></p>\n'
-        '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing: border-box; font: inherit" '
+        f'<p class="note"><label for="data">{text(note)}</label><span hidden data-typing>'
+        " Ctrl+Enter parses.</span></p>\n"
+        '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing:'
+        ' border-box; font: inherit" '
         f"autofocus>\n{_as_typed(fields.get('data', ''))}</textarea>\n"
         f"<p><button>Parse</button>{shows}{given}{ends}{checkbox}</p></form>{note_on_dragging}"
     )
@@ -205,7 +240,9 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
 def warm_up(service: Service) -> None:
     """Compiles the kernels that a first answer needs, or loads them if they are compiled."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
-    corrected = replace(request, corrections=(Correction(1, 1, 0),)) if service.keeps_heads else request
+    corrected = (
+        replace(request, corrections=(Correction(1, 1, 0),)) if service.keeps_heads else request
+    )
     answer, _ = service.answers([request, corrected])
     if isinstance(answer, str):  # text may have no words for a tokenizer
         result_parts(service, answer)
@@ -216,24 +253,36 @@ def error_part(error: Exception) -> str:
     return f'<p class="wrong" role="alert">{text(str(error))}</p>'
 
 
-def result_parts(service: Service, conllu: str, corrections: Iterable[Correction] = ()) -> list[str]:
-    """Return the trees of a parsed document, with the candidate arcs of each word and the steps of the computations.
+def result_parts(
+    service: Service, conllu: str, corrections: Iterable[Correction] = ()
+) -> list[str]:
+    """Return the trees of a parsed document, with the candidate arcs of each word and the steps of
+    the computations.
 
     Args:
         service: the model at work.
         conllu: the document.
         corrections: what a person corrected in it.
     """
-    sentences = [sentence for sentence in read_raw_sentences(BytesIO(conllu.encode()), "data") if len(sentence)]
+    sentences = [
+        sentence
+        for sentence in read_raw_sentences(BytesIO(conllu.encode()), "data")
+        if len(sentence)
+    ]
     if not sentences:
         return ['<p class="note">There are no words here.</p>']
     parts = ['<p><button form="form" name="download">Download CoNLL-U</button></p>']
     by_sentence: defaultdict[int, list[Correction]] = defaultdict(list)
     for one in corrections:
         by_sentence[one.sentence].append(one)
-    parts += [_sentence(service, sentence, by_sentence[sentence.number]) for sentence in sentences[:SENTENCES]]
+    parts += [
+        _sentence(service, sentence, by_sentence[sentence.number])
+        for sentence in sentences[:SENTENCES]
+    ]
     if len(sentences) > SENTENCES:
-        parts.append(f'<p class="note">The first {SENTENCES} of {len(sentences):,} sentences are shown.</p>')
+        parts.append(
+            f'<p class="note">The first {SENTENCES} of {len(sentences):,} sentences are shown.</p>'
+        )
     return parts
 
 
@@ -251,47 +300,77 @@ def _sentence(service: Service, sentence: RawSentence, corrections: Sequence[Cor
     )
     note = ['<p class="note">Corrected sentences have no step-by-step view.</p>']
     computation = note if corrections else _computation(service, sentence, tree)
-    parts = [f"<h2>Sentence {sentence.number}</h2>", shown, *_listed_corrections(tree, corrections), copying, *computation]
+    parts = [
+        f"<h2>Sentence {sentence.number}</h2>",
+        shown,
+        *_listed_corrections(tree, corrections),
+        copying,
+        *computation,
+    ]
     listed = " ".join(map(str, heads))
-    return "\n".join([f'<div class="sentence" data-number="{sentence.number}" data-heads="{listed}">', *parts, "</div>"])
+    return "\n".join(
+        [
+            f'<div class="sentence" data-number="{sentence.number}" data-heads="{listed}">',
+            *parts,
+            "</div>",
+        ]
+    )
 
 
 def _listed_corrections(tree: DrawnTree, corrections: Iterable[Correction]) -> list[str]:
     """Return a list of the corrected words, with a button for each part that undoes it."""
     rows = []
     for one in sorted(corrections, key=lambda one: one.word):
-        values = {"head": _word(tree.forms, one.head or 0), "deprel": one.relation, "upos": one.upos}
+        values = {
+            "head": _word(tree.forms, one.head or 0),
+            "deprel": one.relation,
+            "upos": one.upos,
+        }
         undone = []
         for part in one.parts:
             both = part == "head" and "deprel" in one.parts
             value = f"{one.sentence}.{one.word}.{part}"
-            button = f'<button form="form" name="undo" value="{value}">undo{" both" if both else ""}</button>'
+            button = (
+                '<button form="form" name="undo"'
+                f' value="{value}">undo{" both" if both else ""}</button>'
+            )
             undone.append(f"{_PARTS[part]} <b>{text(values[part])}</b> {button}")
         rows.append(f"<li>{text(_word(tree.forms, one.word))}: {', '.join(undone)}</li>")
-    return ['<p class="note">Corrected by you:</p>\n<ul class="corrections">', *rows, "</ul>"] if rows else []
+    return (
+        ['<p class="note">Corrected by you:</p>\n<ul class="corrections">', *rows, "</ul>"]
+        if rows
+        else []
+    )
 
 
 def _computation(service: Service, sentence: RawSentence, tree: DrawnTree) -> list[str]:
-    """Return the candidate arcs of each word, and the steps; or a note that says why there are none."""
+    """Return the candidate arcs of each word, and the steps;
+    or a note that says why there are none.
+    """
     model = service.model
     if not isinstance(model, NetworkModel):
         return ['<p class="note">A linear model has no probabilities to show.</p>']
     if len(tree) > WORDS:
         return [f'<p class="note">Steps are shown for sentences of up to {WORDS} words.</p>']
-    oracle = oracles.create(transitions.system_class(model.system.name).oracles[0], None, **model.system.options)
+    oracle = oracles.create(
+        transitions.system_class(model.system.name).oracles[0], None, **model.system.options
+    )
     trace = model_trace(model, RawColumns(sentence), len(tree), oracle)
     parts = []
     if trace.heads != tree.heads:
         parts.append(
-            '<p class="note">This parser searches with a beam. The steps below are those of a greedy parser, which finds '
-            "another tree.</p>"
+            '<p class="note">This parser searches with a beam. The steps below are those of a'
+            " greedy parser, which finds another tree.</p>"
         )
     steps = steps_as_html(trace, drawn(trace, tree.forms, tree.tags, None))
     probabilities = f"<summary>Probabilities</summary>\n{_candidates(trace, tree.forms)}"
     return [
         *parts,
         f'<details class="probabilities">{probabilities}</details>',
-        f"<details><summary>The computation in {len(trace.steps)} steps</summary>\n{steps}\n</details>",
+        (
+            f"<details><summary>The computation in {len(trace.steps)} "
+            f"steps</summary>\n{steps}\n</details>"
+        ),
     ]
 
 
@@ -303,24 +382,45 @@ def _candidates(trace: Trace, forms: Sequence[str]) -> str:
         right = taken.calibrated if taken.calibrated is not None else taken.probability
         likely = [one for one in others[:_OTHERS] if one.probability >= _FOLDED]
         word = str(number), form
-        rows.append((*word, _word(forms, taken.head), taken.relation, f"{right:.4f}", str(taken.step), _listed(forms, likely)))
+        rows.append(
+            (
+                *word,
+                _word(forms, taken.head),
+                taken.relation,
+                f"{right:.4f}",
+                str(taken.step),
+                _listed(forms, likely),
+            )
+        )
         if unlikely := [one for one in others[len(likely) : _OTHERS] if one.probability >= _FEW]:
             folded.append((*word, _listed(forms, unlikely)))
     head = ["", "word", "head", "relation", "probability", "step", "other arcs considered"]
     first = (
         "Probability: of head and relation being right, calibrated on the dev part."
         if calibrated
-        else "Probability: of the step that made the arc, among the transitions allowed there (this model is not calibrated)."
+        else (
+            "Probability: of the step that made the arc, "
+            "among the transitions allowed there (this model is not calibrated)."
+        )
     )
-    others_note = "For other arcs: of the steps that could have made them, not calibrated; they do not add up to 1."
+    others_note = (
+        "For other arcs: of the steps that could have made them, not calibrated; "
+        "they do not add up to 1."
+    )
     shown = f'{table(head, rows)}\n<p class="note">{first} {others_note}</p>'
     if folded:
-        shown += f"\n<details><summary>Other arcs below 1%</summary>\n{table([*head[:2], head[-1]], folded)}\n</details>"
+        shown += (
+            "\n<details><summary>Other arcs below "
+            f"1%</summary>\n{table([*head[:2], head[-1]], folded)}\n</details>"
+        )
     return shown
 
 
 def _listed(forms: Sequence[str], arcs: Iterable[Candidate]) -> str:
-    return "; ".join(f"{_word(forms, one.head)} ({one.relation}) {one.probability:.4f} at step {one.step}" for one in arcs)
+    return "; ".join(
+        f"{_word(forms, one.head)} ({one.relation}) {one.probability:.4f} at step {one.step}"
+        for one in arcs
+    )
 
 
 def _word(forms: Sequence[str], number: int) -> str:
@@ -329,4 +429,6 @@ def _word(forms: Sequence[str], number: int) -> str:
 
 def _as_typed(data: str) -> str:
     """Return text for HTML with its line ends and tabs."""
-    return "\n".join("\t".join(map(text, line.split("\t"))) for line in data.replace("\r\n", "\n").split("\n"))
+    return "\n".join(
+        "\t".join(map(text, line.split("\t"))) for line in data.replace("\r\n", "\n").split("\n")
+    )

@@ -1,8 +1,10 @@
-"""The script and the style of the page. Without the script, the page parses and draws, and undoes corrections, but makes none.
+"""The script and the style of the page. Without the script, the page parses and draws, and undoes
+corrections, but makes none.
 
-A word or its arc is dragged to its head, or above the drawing to make the word the root. A click on a relation, or on the UPOS
-below a word, lists all values. The trees shown are corrected, whatever has been typed since. Only corrected sentences are
-replaced, so that the page stays. The form's fields ``heads``, ``own_heads`` and ``upos`` hold the corrections (page.py).
+A word or its arc is dragged to its head, or above the drawing to make the word the root. A click on
+a relation, or on the UPOS below a word, lists all values. The trees shown are corrected, whatever
+has been typed since. Only corrected sentences are replaced, so that the page stays. The form's
+fields ``heads``, ``own_heads`` and ``upos`` hold the corrections (page.py).
 """
 
 from parser.drawing.html import SCRIPT as _STEPS

@@ -1,10 +1,13 @@
-"""A model at work on requests. It parses the sentences of many requests together, in larger matrix products.
+"""A model at work on requests. It parses the sentences of many requests together,
+in larger matrix products.
 
 A request to /process has the parameters of UDPipe's REST interface
-(https://lindat.mff.cuni.cz/services/udpipe/api-reference.php). A step is done if its parameter is there: ``tokenizer``,
-``tagger``, ``parser``. Besides CoNLL-U there are the simple formats of UDPipe: ``horizontal`` has one sentence per line, its
-words separated by spaces; ``vertical`` has one word per line and blank lines between sentences. Both write spaces within words
-as no-break spaces. ``output=json`` gives what ``optimal-step parse --format json`` writes, see parser.conllu.dicts.
+(https://lindat.mff.cuni.cz/services/udpipe/api-reference.php). A step is done if its parameter is
+there: ``tokenizer``, ``tagger``, ``parser``. Besides CoNLL-U there are the simple formats of
+UDPipe: ``horizontal`` has one sentence per line, its words separated by spaces; ``vertical`` has
+one word per line and blank lines between sentences. Both write spaces within words as no-break
+spaces. ``output=json`` gives what ``optimal-step parse --format json`` writes, see
+parser.conllu.dicts.
 """
 
 from __future__ import annotations
@@ -40,8 +43,8 @@ FORMATS = ("conllu", "horizontal", "vertical")
 JSON = "json"
 OUTPUT_FORMATS = (*FORMATS, JSON)
 
-# Most words of a sentence. UDPipe's service takes 1000. Treebanks have no sentence of this length, but text without full stops
-# may.
+# Most words of a sentence. UDPipe's service takes 1000. Treebanks have no sentence of this length,
+# but text without full stops may.
 LONGEST = 2000
 
 # Words that are parsed together; deadlines are checked between two such shares.
@@ -66,9 +69,11 @@ class Request:
         parser: whether to write trees.
         input: one of FORMATS; with ``tokenizer`` the input is text instead.
         output: one of OUTPUT_FORMATS.
-        allow_missing_columns: parse even if the document lacks tags that the model reads. Only the page sets it.
+        allow_missing_columns: parse even if the document lacks tags that the model reads.
+            Only the page sets it.
         way_to_allow: how errors describe the way to set it.
-        corrections: what a person corrected of single words; heads in the document are then ignored. Only the page sets it.
+        corrections: what a person corrected of single words; heads in the document are then
+            ignored. Only the page sets it.
         deadline: the time (of time.monotonic) after which nobody waits for the answer.
     """
 
@@ -94,15 +99,23 @@ class Request:
             RequestError: ``data`` is missing, or a parameter has an unknown value.
         """
         if "data" not in fields:
-            raise RequestError("data is missing; give the text, or the sentences, as the parameter data")
+            raise RequestError(
+                "data is missing; give the text, or the sentences, as the parameter data"
+            )
         options = {option for option in fields.get("tokenizer", "").split(";") if option}
         if unknown := sorted(options - {*TOKENIZER_OPTIONS, RANGES}):
-            known = f"leave it empty, or say {PRESEGMENTED} or {PARAGRAPH}, {RANGES}, or two with ; between them"
+            known = (
+                f"leave it empty, or say {PRESEGMENTED} or {PARAGRAPH}, {RANGES}, "
+                "or two with ; between them"
+            )
             near = did_you_mean(unknown[0], (*TOKENIZER_OPTIONS, RANGES))
             raise RequestError(f"tokenizer={_shown(unknown[0])} is not known{near}; {known}")
         sentences = [TOKENIZER_OPTIONS[option] for option in options if option in TOKENIZER_OPTIONS]
         if len(sentences) > 1:
-            raise RequestError(f"tokenizer has {PRESEGMENTED} and {PARAGRAPH}, which exclude each other; leave one out")
+            raise RequestError(
+                f"tokenizer has {PRESEGMENTED} and {PARAGRAPH}, which exclude each other; "
+                "leave one out"
+            )
         for step in ("tagger", "parser"):
             if given := fields.get(step, ""):
                 raise RequestError(f"{step}={_shown(given)} is not known; leave it empty")
@@ -112,7 +125,9 @@ class Request:
         for (name, given), choices in zip(formats.items(), (FORMATS, OUTPUT_FORMATS), strict=True):
             if given not in choices:
                 near = did_you_mean(given, choices)
-                raise RequestError(f"{name}={_shown(given)} is not known{near}; known: {', '.join(choices)}")
+                raise RequestError(
+                    f"{name}={_shown(given)} is not known{near}; known: {', '.join(choices)}"
+                )
         return cls(
             data=fields["data"],
             model=fields.get("model") or None,
@@ -185,7 +200,9 @@ class Service:
 
     @property
     def keeps_heads(self) -> bool:
-        """Whether this model can keep given heads, with this beam; else nothing can be corrected."""
+        """Whether this model can keep given heads, with this beam;
+        else nothing can be corrected.
+        """
         return self._correcting is not None
 
     @property
@@ -208,10 +225,15 @@ class Service:
     @property
     def needs_tags(self) -> bool:
         """Whether the model reads tags of the input."""
-        return any(ATTRIBUTES[attribute].column != "forms" for attribute in self.model.vocabularies.by_attribute)
+        return any(
+            ATTRIBUTES[attribute].column != "forms"
+            for attribute in self.model.vocabularies.by_attribute
+        )
 
     def answers(self, requests: Sequence[Request]) -> list[str | Exception]:
-        """Return the result of each request, or the error that says why there is none: bad input, or a fault of the parser."""
+        """Return the result of each request, or the error that says why there is none: bad input,
+        or a fault of the parser.
+        """
         found: list[str | Exception | None] = [None] * len(requests)
         documents: list[list[RawSentence]] = [[] for _ in requests]
         texts: list[list[str]] = [[] for _ in requests]
@@ -224,7 +246,9 @@ class Service:
                 for place, text in corrected.items():
                     texts[number][place] = text
                 if request.tagger or request.parser:
-                    others = [(number, place) for place in range(len(sentences)) if place not in corrected]
+                    others = [
+                        (number, place) for place in range(len(sentences)) if place not in corrected
+                    ]
                     alike[request.tagger, request.parser] += others
             except Exception as error:  # a fault concerns this request alone
                 found[number] = error
@@ -234,11 +258,16 @@ class Service:
                 for number in {number for number, _ in share if requests[number].deadline < now}:
                     found[number] = TooLateError()
                 share = [place for place in share if found[place[0]] is None]
-                rewritten = self._rewritten([documents[number][place] for number, place in share], *steps)
+                rewritten = self._rewritten(
+                    [documents[number][place] for number, place in share], *steps
+                )
                 for (number, place), text in zip(share, rewritten, strict=True):
                     texts[number][place] = text
         results = (error or "".join(text) for error, text in zip(found, texts, strict=True))
-        return [_written(result, request.output) for result, request in zip(results, requests, strict=True)]
+        return [
+            _written(result, request.output)
+            for result, request in zip(results, requests, strict=True)
+        ]
 
     def read(self, request: Request) -> list[RawSentence]:
         """Return the sentences of a request.
@@ -249,13 +278,22 @@ class Service:
             ConlluError: the document is not CoNLL-U, or lacks a column that the model reads.
         """
         if request.model is not None and not f"{self.name}-".startswith(f"{request.model}-"):
-            raise RequestError(f"model={request.model[:60]} is not served here; the model is {self.name}")
+            raise RequestError(
+                f"model={request.model[:60]} is not served here; the model is {self.name}"
+            )
         if request.tagger and not self._tags:
-            raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
+            raise RequestError(
+                f"{self.name} predicts no tags; leave out tagger, "
+                "and if the model reads tags, give CoNLL-U"
+            )
         content = self._conllu(request).encode()
-        if request.parser and not (self._options.allow_missing_columns or request.allow_missing_columns):
+        if request.parser and not (
+            self._options.allow_missing_columns or request.allow_missing_columns
+        ):
             known = self.model.vocabularies.by_attribute
-            refuse_missing_columns(read_chunks(BytesIO(content)), known, "data", request.way_to_allow)
+            refuse_missing_columns(
+                read_chunks(BytesIO(content)), known, "data", request.way_to_allow
+            )
         sentences = list(read_raw_sentences(BytesIO(content), "data"))
         for sentence in sentences:
             if len(sentence) > LONGEST:
@@ -278,7 +316,9 @@ class Service:
         by_number: defaultdict[int, list[Correction]] = defaultdict(list)
         for one in request.corrections:
             by_number[one.sentence].append(one)
-        places = {sentence.number: place for place, sentence in enumerate(sentences) if len(sentence)}
+        places = {
+            sentence.number: place for place, sentence in enumerate(sentences) if len(sentence)
+        }
         if unknown := sorted(by_number.keys() - places):
             raise no_such_word(by_number[unknown[0]][0])
         texts = {}
@@ -291,18 +331,26 @@ class Service:
         if not request.tokenizer:
             if request.input != "conllu":
                 return conllu_of_words(read_words(request.data, request.input))
-            if "\t" not in request.data and any(line[:1] != "#" and line.strip() for line in request.data.splitlines()):
+            if "\t" not in request.data and any(
+                line[:1] != "#" and line.strip() for line in request.data.splitlines()
+            ):
                 ways = "" if self.tokenizer is None else "tokenizer= for text, or "
                 raise RequestError(
-                    f"data has no tabs, so it is not CoNLL-U; send {ways}input=horizontal for words separated by spaces"
+                    f"data has no tabs, so it is not CoNLL-U; send {ways}input=horizontal for "
+                    "words separated by spaces"
                 )
             return request.data
         if self.tokenizer is None:
-            raise RequestError(f"{self.name} {self._without}; give words, with input=conllu, horizontal or vertical")
+            raise RequestError(
+                f"{self.name} {self._without}; give words, with input=conllu, "
+                "horizontal or vertical"
+            )
         _refuse_late(request.deadline)
         pieces = []
         ranges = request.ranges or request.output == JSON
-        for piece in self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.sentences, ranges):
+        for piece in self.tokenizer.conllu(
+            BytesIO(request.data.encode()), "data", request.sentences, ranges
+        ):
             pieces.append(piece)
             _refuse_late(request.deadline)
         return b"".join(pieces).decode()
@@ -311,7 +359,9 @@ class Service:
         if parser:
             return (self._tagging_parser if tagger else self._parser).texts(sentences)
         read = [RawColumns(sentence) for sentence in sentences]
-        encoded, tags = self._tagger.tag(self.model.vocabularies.encode(read), [columns.forms for columns in read])
+        encoded, tags = self._tagger.tag(
+            self.model.vocabularies.encode(read), [columns.forms for columns in read]
+        )
         texts = []
         for sentence, end in zip(sentences, encoded.offsets[1:].tolist(), strict=True):
             words = slice(end - len(sentence), end)
@@ -322,7 +372,9 @@ class Service:
 
 
 def _place(sentence: RawSentence, request: Request) -> str:
-    """Return the beginning of an error message; without a line if its sender has not seen the lines, as the data is text."""
+    """Return the beginning of an error message; without a line if its sender has not seen the
+    lines, as the data is text.
+    """
     if request.input == "conllu" and not request.tokenizer:
         return sentence.place()
     return describe_place(sentence.path, None, sentence.number, sent_id(sentence.lines))
@@ -340,7 +392,9 @@ def _refuse_late(deadline: float) -> None:
         raise TooLateError
 
 
-def _shares(places: list[tuple[int, int]], documents: list[list[RawSentence]]) -> Iterator[list[tuple[int, int]]]:
+def _shares(
+    places: list[tuple[int, int]], documents: list[list[RawSentence]]
+) -> Iterator[list[tuple[int, int]]]:
     """Yield the places of sentences (number of the document, place in it) in shares."""
     share: list[tuple[int, int]] = []
     words = 0
@@ -370,8 +424,8 @@ def conllu_of_words(sentences: Iterable[Sequence[str]]) -> str:
 def read_words(data: str, layout: str) -> list[list[str]]:
     """Return the sentences of a document in ``horizontal`` or ``vertical`` layout.
 
-    Words are separated by spaces and tabs; in vertical layout, a word ends at the first tab of its line. A no-break space is a
-    space within a word.
+    Words are separated by spaces and tabs; in vertical layout, a word ends at the first tab of its
+    line. A no-break space is a space within a word.
     """
     lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if layout == "horizontal":
@@ -388,7 +442,11 @@ def read_words(data: str, layout: str) -> list[list[str]]:
 
 def write_words(sentences: Iterable[RawSentence], layout: str) -> str:
     """Return the forms of sentences in ``horizontal`` or ``vertical`` layout."""
-    words = [[form.replace(" ", _NO_BREAK) for form in sentence.column(FORM)] for sentence in sentences if len(sentence)]
+    words = [
+        [form.replace(" ", _NO_BREAK) for form in sentence.column(FORM)]
+        for sentence in sentences
+        if len(sentence)
+    ]
     if layout == "horizontal":
         return "".join(f"{' '.join(forms)}\n" for forms in words)
     return "".join("".join(f"{form}\n" for form in forms) + "\n" for forms in words)

@@ -1,4 +1,6 @@
-"""The settings of a training run, and the plan made from them. configs/ gives their values and explains each."""
+"""The settings of a training run, and the plan made from them.
+configs/ gives their values and explains each.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ __all__ = ["Settings", "SettingsError", "register"]
 
 
 def register() -> None:
-    """Register with hydra the names that configs/ uses: the classes of settings by model and beam, the group ``oracle``,
-    the callback for folders, and the resolver ``as_noted``.
+    """Register with hydra the names that configs/ uses: the classes of settings by model and beam,
+    the group ``oracle``, the callback for folders, and the resolver ``as_noted``.
 
     Register your own oracles (``oracles.register``) first; they are then choices of ``oracle=``.
     """
@@ -32,7 +34,9 @@ def register() -> None:
             store.store(group=f"hydra/settings/{group}", name=name, node=node)
     callback = {"_target_": "parser.training.sweeps.JobFolders"}
     OmegaConf.register_new_resolver("as_noted", _as_noted, replace=True)
-    store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")
+    store.store(
+        group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks"
+    )
 
 
 def _as_noted(key: str, *, _root_: DictConfig) -> str:

@@ -1,4 +1,6 @@
-"""The files and folders that settings name: where they are, to which part of a run they belong, and whether they are there."""
+"""The files and folders that settings name: where they are, to which part of a run they belong, and
+whether they are there.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from omegaconf import OmegaConf
 from parser.data.treebank import SplitFiles, TrainingFiles
 from parser.model.packs import meant_model, named_folder, shipped_packs
 from parser.settings.given import Given
-from parser.settings.groups import OnTreebankError, PathKind, Settings, SettingsError, TreebankFiles, path_settings
+from parser.settings.groups import (
+    OnTreebankError,
+    PathKind,
+    Settings,
+    SettingsError,
+    TreebankFiles,
+    path_settings,
+)
 from parser.settings.paths import escaped
 from parser.storage import HOME
 
@@ -31,7 +40,8 @@ class FilesPlan:
         dev, test: their files; None where there are none.
         named: by setting, every file that is read, also lattices and word vectors.
         models: by setting, the folder of each run or model that is read.
-        pretrained: by setting, the folder of each pretrained encoder, or its name on the Hugging Face hub.
+        pretrained: by setting, the folder of each pretrained encoder,
+            or its name on the Hugging Face hub.
         treebanks: the folder of the treebanks known by name.
     """
 
@@ -48,12 +58,15 @@ class FilesPlan:
         """Return the files and folders that settings name.
 
         Raises:
-            SettingsError: there is no training split; or a path, a share of sentences or the number of a fold is invalid.
+            SettingsError: there is no training split; or a path,
+                a share of sentences or the number of a fold is invalid.
         """
         treebank = settings.treebank
         train = split_files(treebank, "train")
         if train is None:
-            raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+            raise SettingsError(
+                "there is no training part: give treebank=NAME or treebank.train=FILE"
+            )
         return cls(
             train=_training_files(treebank, train),
             dev=split_files(treebank, "dev"),
@@ -75,12 +88,19 @@ class FilesPlan:
                 raise SettingsError(f"{key}={name}: this is a folder; name a file in it")
             if not Path(name).is_file():
                 in_treebanks = f"{Path(self.treebanks).as_posix()}/" in Path(name).as_posix()
-                fix = f"; paths.treebanks={self.treebanks} must be the folder that holds the treebanks known by name"
-                raise SettingsError(f"{key}={name}: there is no such file{fix if in_treebanks else ''}")
+                fix = (
+                    f"; paths.treebanks={self.treebanks} must be the folder that holds the "
+                    "treebanks known by name"
+                )
+                raise SettingsError(
+                    f"{key}={name}: there is no such file{fix if in_treebanks else ''}"
+                )
 
 
 def named_paths(settings: Settings, kind: PathKind) -> dict[str, str]:
-    """Return, by setting, the files or folders of a kind; several of a setting are ``treebank.train.0`` and so on."""
+    """Return, by setting, the files or folders of a kind; several of a setting are
+    ``treebank.train.0`` and so on.
+    """
     paths: dict[str, str] = {}
     for key in (key for key, path in path_settings().items() if path.kind is kind):
         group, _, name = key.rpartition(".")
@@ -90,31 +110,47 @@ def named_paths(settings: Settings, kind: PathKind) -> dict[str, str]:
 
 
 def numbered(key: str, value: Any) -> dict[str, str]:
-    """Return the paths that a setting names: one path under the setting's name, several under name and number.
+    """Return the paths that a setting names: one path under the setting's name,
+    several under name and number.
 
-    Paths in a dictionary are under the setting's name, the key and, if the key has several, a number.
+    Paths in a dictionary are under the setting's name, the key and, if the key has several,
+    a number.
 
     Raises:
-        SettingsError: the value is neither a path nor a list of paths, nor a dictionary of them, or a path is empty.
+        SettingsError: the value is neither a path nor a list of paths, nor a dictionary of them,
+            or a path is empty.
     """
     setting = path_settings().get(key)
     if isinstance(value, Mapping) and setting is not None and setting.inside:
         return {
-            inner_key: path for name, inner in value.items() for inner_key, path in numbered(f"{key}.{name}", inner).items()
+            inner_key: path
+            for name, inner in value.items()
+            for inner_key, path in numbered(f"{key}.{name}", inner).items()
         }
     named = [] if value is None else [value] if isinstance(value, str) else value
     if isinstance(named, Sequence) and "" in named:
         raise SettingsError(f"{key} is empty; write {key}=null for none")
     if not isinstance(named, Sequence) or not all(isinstance(path, str) for path in named):
-        raise SettingsError(f"{key}={value} is neither a path nor a list of paths; write {key}=PATH or {key}=[PATH,PATH]")
-    return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": path for i, path in enumerate(named)}
+        raise SettingsError(
+            f"{key}={value} is neither a path nor a list of paths; write {key}=PATH or "
+            f"{key}=[PATH,PATH]"
+        )
+    return (
+        {key: named[0]} if len(named) == 1 else {f"{key}.{i}": path for i, path in enumerate(named)}
+    )
 
 
 def split_files(treebank: TreebankFiles, split: str) -> SplitFiles | None:
-    """Return the files of train, dev or test, and the treebanks that they belong to; None if there are none."""
+    """Return the files of train, dev or test, and the treebanks that they belong to;
+    None if there are none.
+    """
     key, value = f"treebank.{split}", getattr(treebank, split)
     named = numbered(key, value)
-    names = [setting.removeprefix(f"{key}.").partition(".")[0] for setting in named] if isinstance(value, Mapping) else []
+    names = (
+        [setting.removeprefix(f"{key}.").partition(".")[0] for setting in named]
+        if isinstance(value, Mapping)
+        else []
+    )
     return SplitFiles(tuple(named.values()), tuple(names)) if named else None
 
 
@@ -122,36 +158,54 @@ def _training_files(treebank: TreebankFiles, files: SplitFiles) -> TrainingFiles
     fold = None
     if treebank.folds is not None and treebank.fold is not None:
         if treebank.fold > treebank.folds:
-            raise SettingsError(f"treebank.fold={treebank.fold} is out of range; treebank.folds={treebank.folds}")
+            raise SettingsError(
+                f"treebank.fold={treebank.fold} is out of range; treebank.folds={treebank.folds}"
+            )
         fold = (treebank.fold, treebank.folds)
     skip = treebank.on_error == OnTreebankError.skip
-    return TrainingFiles(files.paths, skip, held_out_of(treebank), fold, files.names, treebank.partial)
+    return TrainingFiles(
+        files.paths, skip, held_out_of(treebank), fold, files.names, treebank.partial
+    )
 
 
 def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
-    """Return the shares of the training sentences that are held out for dev and test; 0 where there is such a split already.
+    """Return the shares of the training sentences that are held out for dev and test;
+    0 where there is such a split already.
 
     Raises:
         SettingsError: treebank.held_out is neither one share nor two.
     """
     held_out = treebank.held_out
-    shares = list(held_out) if isinstance(held_out, Sequence) and not isinstance(held_out, str) else [held_out]
+    shares = (
+        list(held_out)
+        if isinstance(held_out, Sequence) and not isinstance(held_out, str)
+        else [held_out]
+    )
     in_range = all(isinstance(share, int | float) and 0 <= share <= 0.5 for share in shares)
     if not (in_range and 1 <= len(shares) <= 2 and sum(shares) < 1):
-        what = "a share of sentences must be at least 0 and at most 0.5; or give two, for dev and test, such as 0.1,0.1"
-        raise SettingsError(f"treebank.held_out={'null' if held_out is None else held_out} is out of range; {what}")
+        what = (
+            "a share of sentences must be at least 0 and at most 0.5; or give two, "
+            "for dev and test, such as 0.1,0.1"
+        )
+        raise SettingsError(
+            f"treebank.held_out={'null' if held_out is None else held_out} is out of range; {what}"
+        )
     dev, test = (*shares, 0.0)[:2]
     return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
 
 
-def completed(settings: Settings, given: Given, start: Path | None = None, fold: int | None = None) -> Settings:
-    """Return a copy of composed settings with the name of the treebank, absolute paths and the number of the fold.
+def completed(
+    settings: Settings, given: Given, start: Path | None = None, fold: int | None = None
+) -> Settings:
+    """Return a copy of composed settings with the name of the treebank,
+    absolute paths and the number of the fold.
 
     Args:
         settings: as hydra has composed them; they are not changed.
         given: the settings given by hand.
-        start: the folder that relative paths begin in; None: they stay relative. A path that exists only in this package names
-            the file there; the name of a fetched model stands for its folder.
+        start: the folder that relative paths begin in; None: they stay relative. A path that exists
+            only in this package names the file there; the name of a fetched model stands for its
+            folder.
         fold: the number of the fold; None: as the settings say.
 
     Raises:
@@ -163,14 +217,18 @@ def completed(settings: Settings, given: Given, start: Path | None = None, fold:
     if fold is not None:
         copy.treebank.fold = fold
     for key, setting in path_settings().items() if start is not None else ():
-        if setting.kind is not PathKind.FOLDER and (value := OmegaConf.select(copy, key, default=None)) is not None:  # type: ignore[arg-type]
+        if (
+            setting.kind is not PathKind.FOLDER
+            and (value := OmegaConf.select(copy, key, default=None)) is not None
+        ):  # type: ignore[arg-type]
             numbered(key, value)  # refuses invalid paths
             OmegaConf.update(copy, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
     return copy
 
 
 def treebank_changes(treebank: TreebankFiles, given: Given) -> dict[str, Any]:
-    """Return the settings that other training files change: the treebank's name, and dev and test of the default treebank.
+    """Return the settings that other training files change: the treebank's name,
+    and dev and test of the default treebank.
 
     Args:
         treebank: as hydra composes it.
@@ -200,6 +258,8 @@ def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
     if kind is PathKind.MODEL:
         path = start / named_folder(Path(value))
         if not path.exists() and (near := meant_model(value, shipped_packs())):
-            raise SettingsError(f"{key}={value}: there is neither a folder nor a model of this name{near}")
+            raise SettingsError(
+                f"{key}={value}: there is neither a folder nor a model of this name{near}"
+            )
     of_hub = key == ENCODER and not path.exists()
     return escaped(value if of_hub else str(path))

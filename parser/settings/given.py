@@ -1,7 +1,9 @@
-"""The settings that a command line gives, each read once. Everything that asks what was given by hand asks ``Given``.
+"""The settings that a command line gives, each read once.
+Everything that asks what was given by hand asks ``Given``.
 
-A setting is a word ``KEY=VALUE``. hydra also knows ``+KEY=VALUE``, which adds a key, ``++KEY=VALUE``, which adds or changes it,
-and ``~KEY``, which deletes it. Words with a dash at the beginning are options.
+A setting is a word ``KEY=VALUE``. hydra also knows ``+KEY=VALUE``, which adds a key,
+``++KEY=VALUE``, which adds or changes it, and ``~KEY``, which deletes it. Words with a dash at the
+beginning are options.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _parser = cache(partial(OverridesParser.create))
 
 
 def read_by_hydra(word: str) -> Override | None:
-    """Return a word as hydra reads it; None if hydra cannot read it, which hydra reports when it composes the settings."""
+    """Return a word as hydra reads it; None if hydra cannot read it, which hydra reports when it
+    composes the settings.
+    """
     try:
         return _parser().parse_override(word)
     except HydraException:
@@ -55,7 +59,9 @@ class GivenSetting:
 
     @property
     def value(self) -> Any:
-        """The value that hydra reads; None for null, for a deleted setting, and for a word that hydra cannot read."""
+        """The value that hydra reads; None for null, for a deleted setting,
+        and for a word that hydra cannot read.
+        """
         return None if self.read is None else self.read.value()
 
     @property
@@ -68,13 +74,17 @@ class GivenSetting:
         return f"{self.name}.".startswith(f"{key}.")
 
     def touches(self, key: str) -> bool:
-        """Return whether it changes ``key``: it is in this group, or is a group that ``key`` is in."""
+        """Return whether it changes ``key``: it is in this group,
+        or is a group that ``key`` is in.
+        """
         return self.is_in(key) or f"{key}.".startswith(f"{self.name}.")
 
 
 @dataclass(frozen=True)
 class Given:
-    """The settings that a command line gives; ``words``: all of its words, with paths quoted for hydra (paths.for_hydra)."""
+    """The settings that a command line gives; ``words``: all of its words, with paths quoted for
+    hydra (paths.for_hydra).
+    """
 
     words: Sequence[str] = ()
 

@@ -1,9 +1,11 @@
-"""The settings of a training run, as hydra composes them from configs/: their names, types and ranges.
+"""The settings of a training run, as hydra composes them from configs/: their names,
+types and ranges.
 
-A group with choices has a dataclass for each choice, so that hydra itself refuses a key that the choice does not have:
-``model=`` chooses the class of all settings (MODELS), ``beam=`` the class of ``beam`` (BEAMS). The field of a number declares
-its range, the field of a word its possible values; rules.py checks how settings fit one another. Members of enumerations are
-named as on the command line. configs/ has the values and explains them.
+A group with choices has a dataclass for each choice, so that hydra itself refuses a key that the
+choice does not have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` the class of
+``beam`` (BEAMS). The field of a number declares its range, the field of a word its possible values;
+rules.py checks how settings fit one another. Members of enumerations are named as on the command
+line. configs/ has the values and explains them.
 """
 
 from __future__ import annotations
@@ -79,7 +81,9 @@ TrainingTrees = StrEnum("TrainingTrees", ["projective_subset", "projectivized", 
 """Which trees of the training part a pass works on."""
 
 VocabularySource = StrEnum("VocabularySource", ["all", "first_pass"])
-"""Which training sentences vocabularies and word vectors are made from: all, or those of the first pass."""
+"""Which training sentences vocabularies and word vectors are made from: all,
+or those of the first pass.
+"""
 
 ExampleUse = StrEnum("ExampleUse", ["replace", "join"])
 """How the second pass uses the first pass's examples."""
@@ -98,27 +102,33 @@ OnlineSentences = StrEnum("OnlineSentences", ["all", "projective"])
 Target = StrEnum("Target", ["own_best", "fixed_order"])
 """What an example teaches where several transitions are optimal.
 
-* own_best: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
-* fixed_order: the optimal transition that comes first in the system's eager order, which attaches as soon as possible.
+* own_best: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice
+  open).
+* fixed_order: the optimal transition that comes first in the system's eager order,
+  which attaches as soon as possible.
 """
 
 Policy = StrEnum("Policy", ["prediction", "mixed", "sample"])
 """Which transitions exploration takes.
 
 * prediction: the transition that the classifier scores highest (Nederhof 2019, Section 8).
-* mixed: the prediction with a given probability, otherwise the best optimal transition (Goldberg and Nivre 2012, Algorithm 3).
+* mixed: the prediction with a given probability, otherwise the best optimal transition (Goldberg
+  and Nivre 2012, Algorithm 3).
 * sample: a transition drawn from the classifier's distribution over the applicable outputs.
 """
 
 UpdateStep = StrEnum("UpdateStep", ["early", "max_violation"])
 """The step of a search that training uses.
 
-* early: the first step without a gold item in the beam; the last step if there always is one (Collins and Roark 2004).
+* early: the first step without a gold item in the beam; the last step if there always is one
+  (Collins and Roark 2004).
 * max_violation: the step with the highest loss (Huang, Fayong and Guo 2012).
 """
 
 CHANGES = ("capitals", "lower", "quotes")
-"""The changes of the forms of a sentence, one of which it may have; see training/examples/augmentation.py."""
+"""The changes of the forms of a sentence, one of which it may have; see
+training/examples/augmentation.py.
+"""
 
 AUGMENTS = (*CHANGES, "unfinished")
 """The ways in which training changes sentences: of their forms, or without the final mark."""
@@ -147,8 +157,12 @@ _FOLDER = PathSetting(PathKind.MODEL)
 _PRETRAINED, _PLACE = PathSetting(PathKind.PRETRAINED), PathSetting(PathKind.FOLDER)
 
 
-def number(lowest: float, highest: float, what: str, *, default: Any = MISSING, **ends: bool) -> Any:
-    """Return a field that is a number, or a dictionary of numbers, with its range; ``ends``: above, below."""
+def number(
+    lowest: float, highest: float, what: str, *, default: Any = MISSING, **ends: bool
+) -> Any:
+    """Return a field that is a number, or a dictionary of numbers, with its range; ``ends``:
+    above, below.
+    """
     return field(default=default, metadata=between(lowest, highest, what, **ends))
 
 
@@ -178,9 +192,10 @@ class Paths:
 class TreebankFiles:
     """The parts of a treebank; a missing part is null.
 
-    A part is a file, a list of files, or, for a model of several treebanks, a dictionary of these by treebank. ``held_out`` is
-    the share of the training sentences used as dev part if there is no dev file, or a list of two shares, for dev and test.
-    ``fold`` is the number of the fold that is the test part; null: each in turn.
+    A part is a file, a list of files, or, for a model of several treebanks, a dictionary of these
+    by treebank. ``held_out`` is the share of the training sentences used as dev part if there is no
+    dev file, or a list of two shares, for dev and test. ``fold`` is the number of the fold that is
+    the test part; null: each in turn.
     """
 
     name: str = MISSING
@@ -214,7 +229,9 @@ class VectorSettings:
     @property
     def training(self) -> VectorTraining:
         """How they are trained, if they are not read from a file."""
-        return VectorTraining(self.dimensions, self.window, self.epochs, self.min_count, self.skip_gram)
+        return VectorTraining(
+            self.dimensions, self.window, self.epochs, self.min_count, self.skip_gram
+        )
 
 
 @dataclass
@@ -226,21 +243,27 @@ class ClassifierSettings(MlpSpec):
 
 @dataclass
 class TaggerSettings(TaggerSpec):
-    """How the encoder predicts tags. ``weights``: the weight of each column's loss relative to the parser's loss."""
+    """How the encoder predicts tags. ``weights``:
+    the weight of each column's loss relative to the parser's loss.
+    """
 
     weights: dict[str, float] = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
 class HeadSettings(HeadSpec):
-    """The biaffine scorer, an auxiliary task. ``weight``: of its loss relative to the parser's loss."""
+    """The biaffine scorer, an auxiliary task. ``weight``:
+    of its loss relative to the parser's loss.
+    """
 
     weight: float = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
 class LemmaSettings(LemmaSpec):
-    """How the encoder predicts lemmas, which it learns after the parser, in ``epochs``; see training/lemma_training.py."""
+    """How the encoder predicts lemmas, which it learns after the parser, in ``epochs``; see
+    training/lemma_training.py.
+    """
 
     epochs: int = number(1, _EPOCHS, "the number of epochs")
 
@@ -311,7 +334,9 @@ class SecondPass:
 
 @dataclass
 class LatticeSettings:
-    """Word lattices of the parts of the treebank, and how training uses them; see training/examples/lattices.py."""
+    """Word lattices of the parts of the treebank, and how training uses them; see
+    training/examples/lattices.py.
+    """
 
     train: str | None = path(_FILE)
     dev: str | None = path(_FILE)
@@ -377,7 +402,9 @@ class TensorBoardSettings:
 
 @dataclass
 class Column:
-    """A column of Table 7, Nederhof (2019): the trees of both passes, and oracle and ties of the second pass."""
+    """A column of Table 7, Nederhof (2019): the trees of both passes,
+    and oracle and ties of the second pass.
+    """
 
     first_pass: TrainingTrees = MISSING
     second_pass: TrainingTrees | None = MISSING
@@ -445,7 +472,11 @@ class LinearSettings(Settings):
     online: OnlineSettings = field(default_factory=OnlineSettings)
 
 
-MODELS: dict[str, type[Settings]] = {"mlp": MlpSettings, "bilstm": BiLSTMSettings, "linear": LinearSettings}
+MODELS: dict[str, type[Settings]] = {
+    "mlp": MlpSettings,
+    "bilstm": BiLSTMSettings,
+    "linear": LinearSettings,
+}
 BEAMS: dict[str, type[BeamSettings]] = {
     "none": BeamSettings,
     "local": LocalBeamSettings,
@@ -491,7 +522,9 @@ def keys() -> dict[str, Key]:
     every += [key for name, kind in BEAMS.items() for key in keys_of(kind, "beam.", f"beam={name}")]
     for key in every:
         first = by_name.setdefault(key.name, key)
-        first.choices += [choice for choice in key.choices if first.choices and choice not in first.choices]
+        first.choices += [
+            choice for choice in key.choices if first.choices and choice not in first.choices
+        ]
     return by_name
 
 
@@ -508,6 +541,13 @@ def keys_of(kind: type, prefix: str = "", choice: str = "") -> Iterator[Key]:
         name = f"{prefix}{setting.name}"
         hint = types[setting.name]
         by = setting.metadata.get("chosen_by", choice)
-        yield Key(name, [by] if by else [], hint, range_of(setting), setting.metadata.get("path"), setting.default is None)
+        yield Key(
+            name,
+            [by] if by else [],
+            hint,
+            range_of(setting),
+            setting.metadata.get("path"),
+            setting.default is None,
+        )
         if (nested := dataclass_of(hint)) is not None:
             yield from keys_of(nested, f"{name}.", by)

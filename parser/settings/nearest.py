@@ -1,7 +1,9 @@
-"""The setting that was meant where none has the given name: the nearest names, and words that other toolkits use.
+"""The setting that was meant where none has the given name: the nearest names,
+and words that other toolkits use.
 
-The words are those of spaCy's, Stanza's, SuPar's and UDPipe's options, of Hugging Face's and Lightning's trainers, and of
-torch. A wrong suggestion is worse than none: words that stand for nothing here are listed as well, and no setting is near them.
+The words are those of spaCy's, Stanza's, SuPar's and UDPipe's options, of Hugging Face's and
+Lightning's trainers, and of torch. A wrong suggestion is worse than none: words that stand for
+nothing here are listed as well, and no setting is near them.
 """
 
 from __future__ import annotations
@@ -18,21 +20,28 @@ from parser.settings.given import Given
 from parser.settings.groups import keys
 
 _FOLDER = "hydra.run.dir"
-# How alike a name must be to be meant although another group or whole name is; how alike a word of another toolkit.
+# How alike a name must be to be meant although another group or whole name is;
+# how alike a word of another toolkit.
 _SURE, _WORD = 0.85, 0.8
 _OF_HYDRA = (_FOLDER, "hydra.sweep.dir", "hydra.sweep.subdir")
 
-# By setting, or by several: what it is called elsewhere. A last part of settings may stand here too, to say which is meant.
+# By setting, or by several: what it is called elsewhere. A last part of settings may stand here
+# too, to say which is meant.
 _ELSEWHERE = {
-    "first_pass.epochs second_pass.epochs online.iterations": "epochs epoch max_epochs num_epochs n_epochs num_train_epochs "
-    "n_iter iterations max_steps",
+    "first_pass.epochs second_pass.epochs online.iterations": (
+        "epochs epoch max_epochs num_epochs n_epochs num_train_epochs n_iter iterations max_steps"
+    ),
     "optimizer.learning_rate": "lr learning_rate learn_rate eta alpha",
     "pretrained.learning_rate": "bert_learning_rate bert_lr transformer_lr finetune_lr",
-    "optimizer.batch_size": "batch batch_size bs minibatch batchsize train_batch_size per_device_train_batch_size",
+    "optimizer.batch_size": (
+        "batch batch_size bs minibatch batchsize train_batch_size per_device_train_batch_size"
+    ),
     "optimizer.name": "opt optim optimiser optimizer_type optimizer.type optimizer.kind",
     "optimizer.schedule": "scheduler lr_schedule lr_scheduler lr_scheduler_type decay lr_decay",
     "pretrained.warmup": "warmup warmup_steps warmup_ratio num_warmup_steps",
-    "classifier.hidden encoder.hidden": "hidden hidden_size hidden_dim hidden_width hidden_layer hidden_units units",
+    "classifier.hidden encoder.hidden": (
+        "hidden hidden_size hidden_dim hidden_width hidden_layer hidden_units units"
+    ),
     "classifier.hidden encoder.hidden beam.size": "width size",
     "encoder.hidden": "lstm_hidden n_encoder_hidden n_lstm_hidden rnn_hidden",
     "classifier.dropout encoder.dropout": "dropout dropout_rate drop_rate p_dropout",
@@ -41,21 +50,33 @@ _ELSEWHERE = {
     "classifier.dropout": "mlp_dropout",
     "classifier.activation": "activation_function nonlinearity",
     "encoder.layers": "num_layers n_layers depth n_encoder_layers n_lstm_layers",
-    "encoder.pretrained": "bert roberta bert_model transformer transformer_name hf_model encoder_name model_name_or_path",
+    "encoder.pretrained": (
+        "bert roberta bert_model transformer transformer_name hf_model encoder_name "
+        "model_name_or_path"
+    ),
     "pretrained.tune": "bert_finetune finetune fine_tune",
     "pretrained.precision": "fp16 bf16 amp mixed_precision",
     "pretrained.layers": "n_bert_layers bert_layers num_hidden_layers",
     "encoder.characters": "charlm use_chars char use_char char_lstm",
-    "encoder.characters.embedding": "char_emb_dim char_embedding char_embeddings n_char_embed char_dim",
+    "encoder.characters.embedding": (
+        "char_emb_dim char_embedding char_embeddings n_char_embed char_dim"
+    ),
     "encoder.characters.hidden": "char_hidden_dim char_hidden n_char_hidden",
     "encoder.augment": "augment_nopunct augmentation augment",
-    "vectors.file": "word_vectors embeddings_file pretrain no_pretrain wordvec_file wordvec_pretrain_file embedding_form_file "
-    "embed glove init_vectors",
-    "vectors.dimensions": "embedding_dim embedding_size emb_dim word_emb_dim vector_size embedding_form n_embed",
+    "vectors.file": (
+        "word_vectors embeddings_file pretrain no_pretrain wordvec_file wordvec_pretrain_file "
+        "embedding_form_file embed glove init_vectors"
+    ),
+    "vectors.dimensions": (
+        "embedding_dim embedding_size emb_dim word_emb_dim vector_size embedding_form n_embed"
+    ),
     "vectors.dimensions classifier.hidden encoder.hidden": "dim",
     "vectors.min_count": "min_freq min_count minimum_frequency",
     "vectors.limit": "pretrain_max_vocab max_vectors",
-    "embeddings": "embedding_upostag embedding_upos embedding_xpostag embedding_feats tag_emb_dim pos_emb_dim deprel_emb_dim",
+    "embeddings": (
+        "embedding_upostag embedding_upos embedding_xpostag embedding_feats tag_emb_dim "
+        "pos_emb_dim deprel_emb_dim"
+    ),
     "features": "feat feats templates template feature_templates",
     "treebank": "lang language corpus dataset shorthand ud",
     "treebank.train": "train data train_file train_path training_file train_data do_train",
@@ -69,31 +90,50 @@ _ELSEWHERE = {
     "oracle": "transition_oracle",
     "model": "architecture arch model_type network model_name",
     "recipe": "config preset",
-    "start": "checkpoint init pretrained_model resume_from continue_from base_model resume_from_checkpoint load",
+    "start": (
+        "checkpoint init pretrained_model resume_from continue_from base_model "
+        "resume_from_checkpoint load"
+    ),
     "hydra.run.dir start": "model_path model_file path model_dir",
     "keep": "early_stopping patience load_best_model_at_end",
     "seed": "random_seed random_state rng",
-    "device": "gpu gpus gpu_id use_gpu cuda no_cuda cpu n_gpu accelerator devices use_cuda use_cpu",
-    "threads": "n_threads num_threads workers num_workers jobs n_jobs dataloader_num_workers num_proc",
-    _FOLDER: "run_dir output output_dir output_path out out_dir o save_dir save_path save_to log_dir logdir folder run_name "
-    "exp_name experiment experiment_name save_name logging_dir",
+    "device": (
+        "gpu gpus gpu_id use_gpu cuda no_cuda cpu n_gpu accelerator devices use_cuda use_cpu"
+    ),
+    "threads": (
+        "n_threads num_threads workers num_workers jobs n_jobs dataloader_num_workers num_proc"
+    ),
+    _FOLDER: (
+        "run_dir output output_dir output_path out out_dir o save_dir save_path save_to log_dir "
+        "logdir folder run_name exp_name experiment experiment_name save_name logging_dir"
+    ),
 }
 
-# What stands for no setting here, with what there is to say about it; settings with their groups may stand here, too.
+# What stands for no setting here, with what there is to say about it;
+# settings with their groups may stand here, too.
 _WITHOUT = {
-    "an encoder's gradients are always clipped, and no setting changes that": "clip grad_clip clip_grad clip_grad_norm "
-    "clip_gradients clipping gradient_clip gradient_clipping gradient_clip_val max_grad_norm grad_norm",
+    "an encoder's gradients are always clipped, and no setting changes that": (
+        "clip grad_clip clip_grad clip_grad_norm clip_gradients clipping gradient_clip "
+        "gradient_clipping gradient_clip_val max_grad_norm grad_norm"
+    ),
     "there is no weight decay": "weight_decay wd l2 l2_reg regularization reg",
-    "Adam has torch's defaults, and sgd no momentum": "momentum beta beta1 beta2 betas adam_beta1 adam_beta2 adam_epsilon "
-    "epsilon eps mu nu",
-    "the classifier has one hidden layer": "classifier.layers classifier.num_layers classifier.n_layers classifier.depth",
-    "": "loss loss_fn criterion shuffle batch_norm layer_norm normalization label_smoothing code verbose quiet debug project "
-    "wandb wandb_project run max_length max_seq_length max_len save_steps eval_steps logging_steps decay_steps "
-    "save_total_limit log_level accumulate accumulate_grad_batches gradient_accumulation_steps "
-    "update_every use_pos use_upos use_feats pos_tags upos xpos feats_dim parser lemmatizer nlp pipeline components punct "
-    "tree proj build conf pad_index unk_index fix_len transformed_dim deep_biaff_hidden_dim n_arc_mlp n_rel_mlp "
-    "overwrite_output_dir rec_dropout attention_dropout bidirectional num_heads gpu_allocator tie_weights score_dev "
-    "eval_interval per_device_eval_batch_size eval_batch_size",
+    "Adam has torch's defaults, and sgd no momentum": (
+        "momentum beta beta1 beta2 betas adam_beta1 adam_beta2 adam_epsilon epsilon eps mu nu"
+    ),
+    "the classifier has one hidden layer": (
+        "classifier.layers classifier.num_layers classifier.n_layers classifier.depth"
+    ),
+    "": (
+        "loss loss_fn criterion shuffle batch_norm layer_norm normalization label_smoothing code "
+        "verbose quiet debug project wandb wandb_project run max_length max_seq_length max_len "
+        "save_steps eval_steps logging_steps decay_steps save_total_limit log_level accumulate "
+        "accumulate_grad_batches gradient_accumulation_steps update_every use_pos use_upos "
+        "use_feats pos_tags upos xpos feats_dim parser lemmatizer nlp pipeline components punct "
+        "tree proj build conf pad_index unk_index fix_len transformed_dim deep_biaff_hidden_dim "
+        "n_arc_mlp n_rel_mlp overwrite_output_dir rec_dropout attention_dropout bidirectional "
+        "num_heads gpu_allocator tie_weights score_dev eval_interval per_device_eval_batch_size "
+        "eval_batch_size"
+    ),
 }
 WORDS: dict[str, list[str]] = {word: [] for words in _WITHOUT.values() for word in words.split()}
 _SAID = {word: said for said, words in _WITHOUT.items() for word in words.split()}
@@ -125,18 +165,30 @@ _VALUES = {
 
 # By setting or KEY=VALUE that is no longer there: what to type instead.
 _LEFT = {
-    "tokenizer=udpipe": "UDPipe's tokenizer is no longer trained; tokenizer=characters trains ours, in seconds",
-    "tokenizer.epochs": "it was of UDPipe's tokenizer; leave it out, and choose tokenizer=characters",
-    "distillation.teacher": "parse more text with the teacher, and give treebank.train=[TRAIN,PARSED]; commit b043ab10 has it",
+    "tokenizer=udpipe": (
+        "UDPipe's tokenizer is no longer trained; tokenizer=characters trains ours, in seconds"
+    ),
+    "tokenizer.epochs": (
+        "it was of UDPipe's tokenizer; leave it out, and choose tokenizer=characters"
+    ),
+    "distillation.teacher": (
+        "parse more text with the teacher, and give treebank.train=[TRAIN,PARSED]; "
+        "commit b043ab10 has it"
+    ),
     "tokenizer.name": "leave it out, and choose tokenizer=characters or tokenizer=none",
 }
 
 # By dictionary: the names that its entries may have.
-_ENTRIES = {"embeddings": [*ATTRIBUTES], "features": [*ATTRIBUTES], "encoder.tagger.weights": [*TAGS]}
+_ENTRIES = {
+    "embeddings": [*ATTRIBUTES],
+    "features": [*ATTRIBUTES],
+    "encoder.tagger.weights": [*TAGS],
+}
 
 
 def meant_setting(name: str, given: Given) -> str:
-    """Return the hint for an error about an unknown setting; nothing, if no setting is near. See oracles.did_you_mean().
+    """Return the hint for an error about an unknown setting; nothing, if no setting is near.
+    See oracles.did_you_mean().
 
     Args:
         name: with dots, or only the last part.
@@ -162,26 +214,49 @@ def _is_at_hand(name: str, chosen: set[str]) -> bool:
 
 
 def nearest_settings(name: str) -> list[str]:
-    """Return the settings that ``name`` may mean: by its last part, in groups near its own; else by the whole name."""
+    """Return the settings that ``name`` may mean: by its last part, in groups near its own;
+    else by the whole name.
+    """
     if name in WORDS:
         return WORDS[name]
     group, _, last = name.rpartition(".")
     names = [*keys(), *_OF_HYDRA]
     groups = _groups(names)
-    inside = _by_last(key for key in names if key.rpartition(".")[0] in nearest(group, groups)) if group else {}
+    inside = (
+        _by_last(key for key in names if key.rpartition(".")[0] in nearest(group, groups))
+        if group
+        else {}
+    )
     if near := [key for end in nearest(last, inside, least=_SURE) for key in inside[end]]:
         return near
     if last in WORDS:
-        own = [key for key in WORDS[last] if key.startswith(f"{group}.") or key in inside.get(key.rpartition(".")[2], [])]
+        own = [
+            key
+            for key in WORDS[last]
+            if key.startswith(f"{group}.") or key in inside.get(key.rpartition(".")[2], [])
+        ]
         ends = dict.fromkeys(key.rpartition(".")[2] for key in WORDS[last])
-        called_alike = [key for end in ends if group in groups for key in inside.get(end, [])]  # pretrained.lr
+        # pretrained.lr
+        called_alike = [key for end in ends if group in groups for key in inside.get(end, [])]
         return own or called_alike or WORDS[last]
     by_last = _by_last(names)
-    last_parts = {**by_last, **({} if group else {key: [key] for key in names}), **{w: WORDS[w] for w in WORDS if w in by_last}}
-    # Where the group is one of ours, one of its settings is meant, unless the last part is nearly that of another group.
+    last_parts = {
+        **by_last,
+        **({} if group else {key: [key] for key in names}),
+        **{w: WORDS[w] for w in WORDS if w in by_last},
+    }
+    # Where the group is one of ours, one of its settings is meant,
+    # unless the last part is nearly that of another group.
     least = _SURE if group in groups else None
-    for settings, least_alike in ((last_parts, 1.0), (inside, None), (last_parts, least), (WORDS, least or _WORD)):
-        if near := [key for end in nearest(last, settings, least=least_alike) for key in settings[end]]:
+    for settings, least_alike in (
+        (last_parts, 1.0),
+        (inside, None),
+        (last_parts, least),
+        (WORDS, least or _WORD),
+    ):
+        if near := [
+            key for end in nearest(last, settings, least=least_alike) for key in settings[end]
+        ]:
             return [*dict.fromkeys(near)]
     return [] if group in groups else nearest(name, names, least=_SURE)
 
@@ -199,14 +274,19 @@ def _by_last(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def meant_value(key: str, value: str, known: Iterable[str]) -> str:
-    """Return the hint for an error about an unknown value of a setting; nothing, if no known value is near."""
+    """Return the hint for an error about an unknown value of a setting; nothing,
+    if no known value is near.
+    """
     if (left := _LEFT.get(f"{key}={value}")) is not None:
         return f" ({left})"
-    return did_you_mean(value, known, treebank_words() if key == "treebank" else _VALUES.get(key, {}))
+    return did_you_mean(
+        value, known, treebank_words() if key == "treebank" else _VALUES.get(key, {})
+    )
 
 
 def meant_oracle(value: str, known: Iterable[str], system: str) -> str:
-    """Return the hint for an error about an unknown oracle: one of a transition system's own, if one is near, or of another's.
+    """Return the hint for an error about an unknown oracle: one of a transition system's own, if
+    one is near, or of another's.
 
     The system's first oracle is what is called its dynamic oracle; all but swap's are exact.
     """
@@ -222,15 +302,21 @@ def meant_entry(name: str) -> str:
     """Return the hint for an error about a setting in a dictionary, such as ``embeddings.fomr``."""
     group, _, last = name.rpartition(".")
     entries: Collection[str] = _ENTRIES.get(group, ())
-    return "" if last in entries else question([f"{group}.{near}" for near in nearest(last, entries)])
+    return (
+        "" if last in entries else question([f"{group}.{near}" for near in nearest(last, entries)])
+    )
 
 
 @cache
 def treebank_words() -> dict[str, str]:
-    """Return what people call the treebanks known by name: ``Hungarian``, ``UD_Hungarian-Szeged``, ``hu_szeged``, ``hu``."""
+    """Return what people call the treebanks known by name: ``Hungarian``, ``UD_Hungarian-Szeged``,
+    ``hu_szeged``, ``hu``.
+    """
     words = {}
     for path in sorted((CONFIGS / "treebank").glob("*.yaml")):
         words[path.stem] = path.stem
-        if match := re.search(r"/(UD_([^/-]+)-[^/]+)/(\w+)-ud-train", path.read_text(encoding="utf-8")):
+        if match := re.search(
+            r"/(UD_([^/-]+)-[^/]+)/(\w+)-ud-train", path.read_text(encoding="utf-8")
+        ):
             words |= dict.fromkeys(match.groups(), path.stem)
     return words

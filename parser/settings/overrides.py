@@ -32,7 +32,14 @@ CHOICES = ("treebank", "recipe", "model", "system", "beam", "oracle")
 # Options of the command line that are not settings: hydra's, and ours.
 OPTIONS = (
     *("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package"),
-    *("--run", "--multirun", "--shell-completion", "--config-path", "--config-name", "--config-dir"),
+    *(
+        "--run",
+        "--multirun",
+        "--shell-completion",
+        "--config-path",
+        "--config-name",
+        "--config-dir",
+    ),
     *("--experimental-rerun", "--info", "--dry-run"),
 )
 SHORT_OPTIONS = ("-h", "-c", "-p", "-r", "-m", "-sc", "-cp", "-cn", "-cd", "-i")
@@ -41,10 +48,23 @@ SHORT_OPTIONS = ("-h", "-c", "-p", "-r", "-m", "-sc", "-cp", "-cn", "-cd", "-i")
 _FOLLOWING = ("recipe_model", "recipe_system")
 
 # Beginnings of lines of hydra's messages that help only its developers.
-_OF_HYDRA = ("reference_type=", "object_type=", "Config search path:", "provider=", "See https://hydra.cc")
+_OF_HYDRA = (
+    "reference_type=",
+    "object_type=",
+    "Config search path:",
+    "provider=",
+    "See https://hydra.cc",
+)
 
-# Libraries that hydra calls to read settings, and its launchers, which pass on errors of other processes.
-_CALLED_BY_HYDRA = sys.stdlib_module_names | {"antlr4", "yaml", "hydra_plugins", "joblib", "submitit"}
+# Libraries that hydra calls to read settings, and its launchers,
+# which pass on errors of other processes.
+_CALLED_BY_HYDRA = sys.stdlib_module_names | {
+    "antlr4",
+    "yaml",
+    "hydra_plugins",
+    "joblib",
+    "submitit",
+}
 
 # How many characters of an error of a library are quoted.
 _QUOTED = 300
@@ -57,14 +77,16 @@ def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> Dic
     """Return the configuration of a file of the folder, with the overrides.
 
     Raises:
-        HydraException, OmegaConfBaseException: there is no such file or key, or a value has the wrong type.
+        HydraException, OmegaConfBaseException: there is no such file or key,
+            or a value has the wrong type.
     """
     with initialize_config_dir(str(folder), version_base="1.3"):
         return compose(name, overrides=list(overrides))
 
 
 def training_settings(overrides: Sequence[str]) -> Settings:
-    """Return the settings of optimal-step train with these overrides, written as on its command line.
+    """Return the settings of optimal-step train with these overrides,
+    written as on its command line.
 
     Raises:
         SettingsError: there is no such key, or its value is invalid; the message names the key.
@@ -81,18 +103,22 @@ def training_settings(overrides: Sequence[str]) -> Settings:
 
 
 def read_command(words: Sequence[str], *, sweep: bool) -> Given:
-    """Return the settings of a command line; before ``start=`` stand the choices that a run takes over from that model.
+    """Return the settings of a command line; before ``start=`` stand the choices that a run takes
+    over from that model.
 
     Args:
         words: the words, as they are typed.
         sweep: whether the command is a sweep (-m).
 
     Raises:
-        SettingsError: no run has such a setting, or its value cannot be read, or is not that of the model.
+        SettingsError: no run has such a setting, or its value cannot be read,
+            or is not that of the model.
     """
     given = Given(for_hydra(words, path_settings(), sweep=sweep))
     check_overrides(given, sweep=sweep)
-    place = next((number for number, word in enumerate(given.words) if word.startswith("start=")), 0)
+    place = next(
+        (number for number, word in enumerate(given.words) if word.startswith("start=")), 0
+    )
     try:
         # Beside other settings: hydra takes no KEY=VALUE on both sides of an option.
         return Given([*given.words[:place], *start_choices(given, Path()), *given.words[place:]])
@@ -116,27 +142,56 @@ def check_overrides(given: Given, *, sweep: bool) -> None:
         if word.startswith("-"):
             _check_option(word, given)
     for setting in given.settings:
-        if setting.read is None or setting.name.startswith("hydra") or setting.read.package is not None:
+        if (
+            setting.read is None
+            or setting.name.startswith("hydra")
+            or setting.read.package is not None
+        ):
             continue
         name, value, key = setting.name, setting.value, _key(setting.name)
         if key is None and name not in (*CHOICES, *_FOLLOWING):
-            raise SettingsError(f"there is no setting {name}{meant_setting(name, given)}; --help lists them all")
+            raise SettingsError(
+                f"there is no setting {name}{meant_setting(name, given)}; --help lists them all"
+            )
         if setting.is_sweep:
             if not sweep:
-                several = "add -m for a run with each value; write a list in brackets, and one value with commas in quotes"
+                several = (
+                    "add -m for a run with each value; write a list in brackets, "
+                    "and one value with commas in quotes"
+                )
                 raise SettingsError(f"{setting.word} has several values: {several}")
         elif name in CHOICES and isinstance(value, str) and len(value) > _LONGEST_NAME:
-            raise SettingsError(f"{name}={value[:_SHOWN]}...: no name has {len(value):,} characters; --help lists the names")
+            raise SettingsError(
+                f"{name}={value[:_SHOWN]}...: no name has {len(value):,} characters; "
+                "--help lists the names"
+            )
         elif name in CHOICES and not (setting.is_deleted or isinstance(value, str)):
-            size = f" (did you mean beam=local beam.size={value}?)" if name == "beam" and type(value) is int else ""
-            near = size or meant_value(name, str(value).lower(), [path.stem for path in (CONFIGS / name).glob("*.yaml")])
-            raise SettingsError(f"{setting.word}: give a name, {name}=NAME{near}; --help lists the names")
-        elif key is not None and key.is_group and isinstance(value, str | list | dict) and name not in CHOICES:
-            raise SettingsError(f"{setting.word}: this is a group of settings; give {name}.KEY=VALUE")
+            size = (
+                f" (did you mean beam=local beam.size={value}?)"
+                if name == "beam" and type(value) is int
+                else ""
+            )
+            near = size or meant_value(
+                name, str(value).lower(), [path.stem for path in (CONFIGS / name).glob("*.yaml")]
+            )
+            raise SettingsError(
+                f"{setting.word}: give a name, {name}=NAME{near}; --help lists the names"
+            )
+        elif (
+            key is not None
+            and key.is_group
+            and isinstance(value, str | list | dict)
+            and name not in CHOICES
+        ):
+            raise SettingsError(
+                f"{setting.word}: this is a group of settings; give {name}.KEY=VALUE"
+            )
 
 
 def _check_option(word: str, given: Given) -> None:
-    """Refuse an option that neither hydra nor this command has, if it is near one, or is a setting."""
+    """Refuse an option that neither hydra nor this command has, if it is near one,
+    or is a setting.
+    """
     name, _, value = word.partition("=")
     if name in SHORT_OPTIONS or any(option.startswith(name) for option in OPTIONS):
         return
@@ -146,54 +201,96 @@ def _check_option(word: str, given: Given) -> None:
     if _key(plain) is not None or plain in CHOICES:
         raise SettingsError(f"{word}: settings have no dashes; write {plain}={value or 'VALUE'}")
     if near := meant_setting(plain, given):
-        raise SettingsError(f"{word}: there is no such option, and settings have no dashes{near}; write KEY=VALUE")
+        raise SettingsError(
+            f"{word}: there is no such option, and settings have no dashes{near}; write KEY=VALUE"
+        )
 
 
 def _key(name: str) -> Key | None:
-    """Return the setting of a name, or the dictionary that it is in; None if there is no such setting."""
+    """Return the setting of a name, or the dictionary that it is in;
+    None if there is no such setting.
+    """
     above = (name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1))
-    return keys().get(name) or next((keys()[group] for group in above if group in keys() and keys()[group].is_dictionary), None)
+    return keys().get(name) or next(
+        (keys()[group] for group in above if group in keys() and keys()[group].is_dictionary), None
+    )
 
 
 def explained(error: Exception, given: Given) -> SettingsError | None:
-    """Return an error of composing settings as one line that names the key or the file; None for any other error."""
-    if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark) is not None:  # such as a name that is given twice
+    """Return an error of composing settings as one line that names the key or the file;
+    None for any other error.
+    """
+    # such as a name that is given twice
+    if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark) is not None:
         return SettingsError(f"{mark.name}, line {mark.line + 1}: {error.problem}")
     of_hydra = isinstance(error, HydraException | OmegaConfBaseException)
     if not (of_hydra or (failures.refusal(error) is None and _is_raised_by_hydra(error))):
         return None
-    in_null = isinstance(error, AssertionError | AttributeError)  # hydra raises these for a setting in a group that is null
+    # hydra raises these for a setting in a group that is null
+    in_null = isinstance(error, AssertionError | AttributeError)
     for setting in given.settings if in_null or str(error).startswith("Could not override") else ():
         if meant_entry(setting.name):
             continue
-        if (key := _key(setting.name)) is not None and key.choices and (in_null or f"'{setting.name}'" in str(error)):
+        if (
+            (key := _key(setting.name)) is not None
+            and key.choices
+            and (in_null or f"'{setting.name}'" in str(error))
+        ):
             fix = f"leave it out, or choose {' or '.join(key.choices)}"
             return SettingsError(f"{setting.word}: there is no {setting.name} in this run; {fix}")
     if not of_hydra:
-        place = next((frame.f_locals["full_path"] for frame in _frames(error) if "full_path" in frame.f_locals), None)
+        place = next(
+            (
+                frame.f_locals["full_path"]
+                for frame in _frames(error)
+                if "full_path" in frame.f_locals
+            ),
+            None,
+        )
         fix = "correct the value of a setting" if place is None else "correct the file"
         said = " ".join(str(error).split())[:_QUOTED]
-        return SettingsError(f"{place or 'the settings'} cannot be read ({type(error).__name__}: {said}); {fix}")
+        return SettingsError(
+            f"{place or 'the settings'} cannot be read ({type(error).__name__}: {said}); {fix}"
+        )
     if isinstance(error, MissingConfigException) and error.options:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
         fix = "; for a file, give treebank.train=FILE" if group == "treebank" else ""
         system = given.find("system")
         chosen = "arc_standard" if system is None else system.text
-        near = meant_oracle(name, error.options, chosen) if group == "oracle" else meant_value(group, name, error.options)
-        return SettingsError(f"{group}={name} is unknown{near}; known: {', '.join(error.options)}{fix}")
-    lines = [line.strip() for exception in (error, error.__cause__) for line in str(exception or "").splitlines()]
-    said = "; ".join(dict.fromkeys(line for line in lines if line and not line.startswith(_OF_HYDRA)))
+        near = (
+            meant_oracle(name, error.options, chosen)
+            if group == "oracle"
+            else meant_value(group, name, error.options)
+        )
+        return SettingsError(
+            f"{group}={name} is unknown{near}; known: {', '.join(error.options)}{fix}"
+        )
+    lines = [
+        line.strip()
+        for exception in (error, error.__cause__)
+        for line in str(exception or "").splitlines()
+    ]
+    said = "; ".join(
+        dict.fromkeys(line for line in lines if line and not line.startswith(_OF_HYDRA))
+    )
     if isinstance(error, OverrideParseException):
         if "=" not in str(error.override):
-            return SettingsError(f"{error.override} is not KEY=VALUE; to train on a file, give treebank.train=FILE")
-        said = f"{error.override} cannot be read as KEY=VALUE: {said}; quotes within the shell's may help, KEY='\"a, b\"'"
+            return SettingsError(
+                f"{error.override} is not KEY=VALUE; to train on a file, give treebank.train=FILE"
+            )
+        said = (
+            f"{error.override} cannot be read as KEY=VALUE: {said}; "
+            "quotes within the shell's may help, KEY='\"a, b\"'"
+        )
     return SettingsError(f"{said}{_meant(said, given)}")
 
 
 def _is_raised_by_hydra(error: BaseException) -> bool:
-    """Return whether hydra, or a library that it called, has raised an error, rather than what hydra runs.
+    """Return whether hydra, or a library that it called, has raised an error,
+    rather than what hydra runs.
 
-    Hydra runs jobs, resolvers and callbacks: their errors come from code that neither hydra nor Python brings.
+    Hydra runs jobs, resolvers and callbacks: their errors come from code that neither hydra nor
+    Python brings.
     """
     for frame in _frames(error):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
@@ -210,17 +307,27 @@ def _frames(error: BaseException) -> Iterator[FrameType]:
 
 
 def _meant(said: str, given: Given) -> str:
-    """Return the hint for an error of hydra about a key or the value of a key; nothing, if no known one is near."""
+    """Return the hint for an error of hydra about a key or the value of a key; nothing,
+    if no known one is near.
+    """
     for setting in given.settings:
         key = _key(setting.name)
         if said.startswith("Could not override") and f"'{setting.name}'" in said:
-            return meant_entry(setting.name) or (meant_setting(setting.name, given) if key is None else "")
+            return meant_entry(setting.name) or (
+                meant_setting(setting.name, given) if key is None else ""
+            )
         if key is not None and f"'{setting.text}'" in said and (values := _members(key)):
             return meant_value(setting.name, setting.text, values)
     return ""
 
 
 def _members(key: Key) -> list[str]:
-    """Return the values of a setting that is a member of an enumeration, or null; nothing for another setting."""
-    kinds = [kind for kind in get_args(key.type) or (key.type,) if isinstance(kind, type) and issubclass(kind, Enum)]
+    """Return the values of a setting that is a member of an enumeration, or null;
+    nothing for another setting.
+    """
+    kinds = [
+        kind
+        for kind in get_args(key.type) or (key.type,)
+        if isinstance(kind, type) and issubclass(kind, Enum)
+    ]
     return [member.name for kind in kinds for member in kind]

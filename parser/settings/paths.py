@@ -1,8 +1,10 @@
-"""Settings that name files and folders: how their values are read from a command line, and written to it.
+"""Settings that name files and folders: how their values are read from a command line,
+and written to it.
 
-hydra's grammar refuses many paths: ``treebank.train=kő (v2).conllu`` is an error of its lexer, and ``a,b`` a sweep. So the
-values of settings that groups.py declares as paths are read here, and given to hydra in its quotes. docs/configuration.md
-("Paths") says how they are written. ``override`` and ``shell_command`` write values that are read back unchanged.
+hydra's grammar refuses many paths: ``treebank.train=kő (v2).conllu`` is an error of its lexer, and
+``a,b`` a sweep. So the values of settings that groups.py declares as paths are read here, and given
+to hydra in its quotes. docs/configuration.md ("Paths") says how they are written. ``override`` and
+``shell_command`` write values that are read back unchanged.
 """
 
 from __future__ import annotations
@@ -25,15 +27,20 @@ Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """The value of a setting that names paths: a path, or a list of paths."""
 
 # Settings of hydra itself. The last folder is below the one before it.
-_OF_HYDRA = dict.fromkeys(("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"), PathSetting(PathKind.OUTPUT))
+_OF_HYDRA = dict.fromkeys(
+    ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"), PathSetting(PathKind.OUTPUT)
+)
 
 _WORD = re.compile(r"(\+{0,2})([\w.-]+)=(.*)", re.DOTALL)
 
 # Two shares, which are a list where commas do not separate the values of a sweep.
 _SHARES = re.compile(r"(treebank\.held_out=)([0-9.]+,[0-9.]+)")
 
-# A value in quotes (a quote elsewhere is an apostrophe), and brackets that are closed before others of their kind open.
-_QUOTED = re.compile(r"""(?:^|(?<=[,:=(\[{]))\s*(["'])(?:(?!\1)[^\\]|\\.)*\1(?=\s*(?:[,\]})]|$))""", re.DOTALL)
+# A value in quotes (a quote elsewhere is an apostrophe),
+# and brackets that are closed before others of their kind open.
+_QUOTED = re.compile(
+    r"""(?:^|(?<=[,:=(\[{]))\s*(["'])(?:(?!\1)[^\\]|\\.)*\1(?=\s*(?:[,\]})]|$))""", re.DOTALL
+)
 _BRACES = re.compile(r"\{[^{}]*\}")
 _BRACKETS = re.compile(rf"\([^()]*\)|\[[^][]*\]|{_BRACES.pattern}")
 
@@ -46,7 +53,9 @@ def override(name: str, value: Names) -> str:
 
 
 def shell_command(words: Iterable[str], paths: Mapping[str, Names] | None = None) -> str:
-    """Return a line for a shell: the words, quoted for the shell where needed, and the settings that name paths."""
+    """Return a line for a shell: the words, quoted for the shell where needed,
+    and the settings that name paths.
+    """
     return shlex.join([*words, *(override(name, value) for name, value in (paths or {}).items())])
 
 
@@ -56,30 +65,43 @@ def quoted(text: str) -> str:
 
 
 def escaped(value: Any) -> Any:
-    """Return text, or plain values that contain text, escaped for OmegaConf, where ``${`` begins an interpolation."""
+    """Return text, or plain values that contain text, escaped for OmegaConf,
+    where ``${`` begins an interpolation.
+    """
     if isinstance(value, dict):
         return {key: escaped(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [*map(escaped, value)]
-    return re.sub(r"(\\*)\$\{", lambda match: match[1] * 2 + r"\${", value) if isinstance(value, str) else value
+    return (
+        re.sub(r"(\\*)\$\{", lambda match: match[1] * 2 + r"\${", value)
+        if isinstance(value, str)
+        else value
+    )
 
 
 def unresolved(group: Any, name: str) -> Any:
-    """Return a value of a group without resolving ``${``: hydra records its folders and overrides unescaped."""
+    """Return a value of a group without resolving ``${``:
+    hydra records its folders and overrides unescaped.
+    """
     values: Any = OmegaConf.to_container(group, resolve=False)
     return values[name]
 
 
-def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, sweep: bool | None) -> list[str]:
-    """Return the words of a command line as hydra reads them: the values of path settings quoted, two shares as a list.
+def for_hydra(
+    words: Iterable[str], settings: Mapping[str, PathSetting], *, sweep: bool | None
+) -> list[str]:
+    """Return the words of a command line as hydra reads them:
+    the values of path settings quoted, two shares as a list.
 
     Args:
         words: words that are not KEY=VALUE stay unchanged.
         settings: the settings that name paths, by key; in a dictionary, all values name paths.
-        sweep: whether the command is a sweep (-m), in which commas separate; None: commas never separate.
+        sweep: whether the command is a sweep (-m), in which commas separate; None:
+            commas never separate.
 
     Raises:
-        SettingsError: a value could be one path or several (the message says how to write it), or a dictionary has a name
+        SettingsError: a value could be one path or several (the message says how to write it),
+            or a dictionary has a name
         twice, or a word is not text.
     """
     all_settings = {**settings, **_OF_HYDRA}
@@ -89,21 +111,27 @@ def for_hydra(words: Iterable[str], settings: Mapping[str, PathSetting], *, swee
 def is_sweep(words: Iterable[str]) -> bool:
     """Return whether hydra takes a command with these words for a sweep."""
     return any(
-        word in ("-m", "hydra.mode=MULTIRUN") or (word.startswith("--m") and "--multirun".startswith(word)) for word in words
+        word in ("-m", "hydra.mode=MULTIRUN")
+        or (word.startswith("--m") and "--multirun".startswith(word))
+        for word in words
     )
 
 
 def split(text: str) -> list[str]:
     """Split at commas, except those within quotes or closed brackets."""
     commas = (match.start() for match in re.finditer(",", _masked(text)))
-    return [text[before + 1 : comma].strip() for before, comma in pairwise([-1, *commas, len(text)])]
+    return [
+        text[before + 1 : comma].strip() for before, comma in pairwise([-1, *commas, len(text)])
+    ]
 
 
 def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) -> str:
     try:
         os.fsencode(word)
     except UnicodeEncodeError as error:
-        raise SettingsError(f"{word!r} cannot be read ({error.reason}); correct its characters") from error
+        raise SettingsError(
+            f"{word!r} cannot be read ({error.reason}); correct its characters"
+        ) from error
     if (match := _WORD.fullmatch(word)) is None:
         return word
     plus, name, text = match.groups()
@@ -119,14 +147,23 @@ def _word(word: str, settings: Mapping[str, PathSetting], sweep: bool | None) ->
 
 
 def _check_names(word: str, text: str) -> None:
-    """Refuse a dictionary, at any depth of a value, that has a name twice: hydra would drop one of the values."""
+    """Refuse a dictionary, at any depth of a value, that has a name twice:
+    hydra would drop one of the values.
+    """
     masked = _QUOTED.sub(_mask, text)
     while (braces := _BRACES.search(masked)) is not None:
         begin, end = braces.span()
         if masked[begin - 1 : begin] != "$":
-            names = [part.partition(":")[0].strip() for part in split(text[begin + 1 : end - 1]) if ":" in part]
+            names = [
+                part.partition(":")[0].strip()
+                for part in split(text[begin + 1 : end - 1])
+                if ":" in part
+            ]
             if twice := [name for name in names if names.count(name) > 1]:
-                raise SettingsError(f"{word}: the name {twice[0]} is given twice; give it once, with several files as a list")
+                raise SettingsError(
+                    f"{word}: the name {twice[0]} is given twice; give it once, "
+                    "with several files as a list"
+                )
         masked = masked[:begin] + _mask(braces) + masked[end:]
 
 
@@ -150,10 +187,12 @@ def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str
         return ",".join(_choice(part, setting) for part in parts)
     as_list = ""
     if setting.several and not any(part[:1] in ("[", "'", '"') for part in parts):
-        as_list = f"; for a list, write {shell_command([], {name: [*map(os.path.expanduser, parts)]})}"
+        as_list = (
+            f"; for a list, write {shell_command([], {name: [*map(os.path.expanduser, parts)]})}"
+        )
     raise SettingsError(
-        f"{name}={text} could be several values, or one value with commas: add -m for a run with each value; for one path, "
-        f"write {shell_command([], {name: as_it_stands})}{as_list}"
+        f"{name}={text} could be several values, or one value with commas: add -m for a run with "
+        f"each value; for one path, write {shell_command([], {name: as_it_stands})}{as_list}"
     )
 
 
@@ -178,7 +217,9 @@ def _literal(path: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a value in hydra's quotes, or unchanged if hydra reads it unchanged and writes it so for the jobs of a sweep."""
+    """Return a value in hydra's quotes, or unchanged if hydra reads it unchanged and writes it so
+    for the jobs of a sweep.
+    """
     reading = read_by_hydra(f"key={text}")
     is_plain = reading is not None and reading.value() == text == reading.get_value_element_as_str()
     return text if is_plain else quoted(text)
@@ -196,7 +237,9 @@ def _has_interpolation(text: str) -> bool:
 def _inside(text: str, brackets: str) -> str | None:
     """Return what is between the brackets around a text; None if there are none."""
     inside = text[1:-1]
-    is_enclosed = text == f"{brackets[0]}{inside}{brackets[1]}" and not {*brackets} & {*_masked(inside)}
+    is_enclosed = text == f"{brackets[0]}{inside}{brackets[1]}" and not {*brackets} & {
+        *_masked(inside)
+    }
     return inside if is_enclosed else None
 
 

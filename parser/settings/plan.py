@@ -1,8 +1,8 @@
 """The plan of a run: its settings, checked and resolved. A job makes it first.
 
-Training code is given the plan, or a part of it, and never sees the settings. Every field is used, and the parts fit one
-another; groups of settings that need no change stand in the plan unchanged. Making it does not import torch, so that errors are
-reported at once.
+Training code is given the plan, or a part of it, and never sees the settings. Every field is used,
+and the parts fit one another; groups of settings that need no change stand in the plan unchanged.
+Making it does not import torch, so that errors are reported at once.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ _MAX_GRAD_NORM = 5.0
 
 @dataclass(frozen=True)
 class Span:
-    """The epochs that a schedule spans: ``epochs`` in all, of which ``done`` are over when the pass begins."""
+    """The epochs that a schedule spans: ``epochs`` in all,
+    of which ``done`` are over when the pass begins.
+    """
 
     done: int
     epochs: int
@@ -130,7 +132,8 @@ class GoldPlan(PassPlan):
 
 @dataclass(frozen=True)
 class ExplorationPlan(PassPlan):
-    """The second pass, on the parser's own computations; ``Plan.oracle`` says which transitions are optimal.
+    """The second pass, on the parser's own computations;
+    ``Plan.oracle`` says which transitions are optimal.
 
     Attributes:
         optimizer: how the classifier is fitted.
@@ -160,7 +163,8 @@ class GlobalPlan(PassPlan):
 
 @dataclass(frozen=True)
 class StructuredPlan(PassPlan):
-    """The pass of a linear model on whole computations that compete in a beam: the structured perceptron.
+    """The pass of a linear model on whole computations that compete in a beam:
+    the structured perceptron.
 
     Attributes:
         search: how the parser will search.
@@ -174,7 +178,9 @@ class StructuredPlan(PassPlan):
 
 @dataclass(frozen=True)
 class OnlinePlan(PassPlan):
-    """The pass of a linear model that learns at every step; ``settings``: what it learns, and along which computations."""
+    """The pass of a linear model that learns at every step; ``settings``: what it learns,
+    and along which computations.
+    """
 
     name = "online"
     settings: OnlineSettings
@@ -208,9 +214,11 @@ class NetworkPlan:
     Attributes:
         attributes: the attributes of words that it reads; each gets a vocabulary.
         templates: the positions at which slots read each attribute.
-        spec: of the network, with the embeddings whose length the settings give; word vectors are added later.
+        spec: of the network, with the embeddings whose length the settings give;
+            word vectors are added later.
         vectors: how word vectors are made; None: there are none.
-        subwords: the folder of the pretrained encoder that gives vectors of subwords; None: there are none.
+        subwords: the folder of the pretrained encoder that gives vectors of subwords; None:
+            there are none.
         classifier: how the hidden layer is trained.
         encoder: how the encoder is trained, and what it predicts; None with model=mlp.
         pretrained: how a pretrained encoder is used, and trained; None with model=mlp.
@@ -232,18 +240,34 @@ class NetworkPlan:
 
     @property
     def _tasks(self) -> list[tuple[type[Task], Any]]:
-        """The kinds of tasks, and the group of settings of each; None where a task is not wanted."""
-        return [] if self.encoder is None else [(kind, getattr(self.encoder, kind.name, None)) for kind in TASKS]
+        """The kinds of tasks, and the group of settings of each;
+        None where a task is not wanted.
+        """
+        return (
+            []
+            if self.encoder is None
+            else [(kind, getattr(self.encoder, kind.name, None)) for kind in TASKS]
+        )
 
     @property
     def task_weights(self) -> Mapping[str, float]:
-        """By what a task of the encoder learns, the weight of its loss relative to the parser's loss."""
-        return {learned: weight for kind, group in self._tasks for learned, weight in kind.weights(group).items()}
+        """By what a task of the encoder learns,
+        the weight of its loss relative to the parser's loss.
+        """
+        return {
+            learned: weight
+            for kind, group in self._tasks
+            for learned, weight in kind.weights(group).items()
+        }
 
     @property
     def task_epochs(self) -> Mapping[str, int]:
         """By name of a task that is learned after the parser, its epochs."""
-        return {kind.name: group.epochs for kind, group in self._tasks if group is not None and not kind.in_passes}
+        return {
+            kind.name: group.epochs
+            for kind, group in self._tasks
+            if group is not None and not kind.in_passes
+        }
 
     @property
     def augment(self) -> Mapping[str, float]:
@@ -257,7 +281,9 @@ class NetworkPlan:
 
     @property
     def pretrained_encoder(self) -> str | None:
-        """The folder of a pretrained encoder, or its name on the Hugging Face hub; None: there is none, or a model has it."""
+        """The folder of a pretrained encoder, or its name on the Hugging Face hub; None: there is
+        none, or a model has it.
+        """
         return None if self.encoder is None else self.encoder.pretrained
 
 
@@ -275,22 +301,27 @@ class Plan:
     A field with the name and the type of a setting is this setting.
 
     Attributes:
-        labels: the settings named in metrics.json: treebank, column, recipe, model, system, degree, beam, oracle, strategy,
-            ties, seed.
+        labels: the settings named in metrics.json: treebank, column, recipe, model, system, degree,
+            beam, oracle, strategy, ties, seed.
         oracle: of all passes after the first.
         projectivization: how trees are made projective; see oracles.PROJECTIVIZATIONS.
         passes: in order; the first is a GoldPlan or an OnlinePlan.
-        start: the folder of the model that training begins with; None: it begins with fresh weights.
-        search: how dev and test are parsed at the end, recorded in the model folder; None: greedily.
+        start: the folder of the model that training begins with; None:
+            it begins with fresh weights.
+        search: how dev and test are parsed at the end, recorded in the model folder;
+            None: greedily.
         lattices: word lattices of the parts, and how training uses them; None: there are none.
-        vocabulary_of_subset: whether vocabularies and word vectors are made only from the sentences with projective trees.
+        vocabulary_of_subset: whether vocabularies and word vectors are made only from the sentences
+            with projective trees.
         seed, device, threads: of the computation.
         single_root: whether parses have exactly one child of the root.
-        keep_best: whether a pass ends with the weights of its best epoch on dev; else with the last.
+        keep_best: whether a pass ends with the weights of its best epoch on dev;
+            else with the last.
         resume: whether a run that was interrupted in the same folder is resumed.
         tokenizer: whether a tokenizer is trained.
         segmenter: whether an LSTM that finds sentences is trained beside it.
-        keeps_text: whether tokenizer and segmenter are those of the model of ``start``, if it has them.
+        keeps_text: whether tokenizer and segmenter are those of the model of ``start``,
+            if it has them.
         tensorboard: what is logged besides curves.
         recorded: the settings as plain values; a run folder keeps them to recognize its run.
         swept: the settings in which the run may differ from others of its sweep.
@@ -327,26 +358,49 @@ class Plan:
 
     @property
     def vector_request(self) -> VectorRequest | None:
-        """The word vectors that the run trains; None if it uses none, or takes them from a file or a model."""
+        """The word vectors that the run trains; None if it uses none,
+        or takes them from a file or a model.
+        """
         vectors = self.model.vectors if isinstance(self.model, NetworkPlan) else None
         if vectors is None or vectors.file is not None or self.start is not None:
             return None
-        return VectorRequest(self.files.train, self.vocabulary_of_subset, str(vectors.attribute), vectors.training, self.seed)
+        return VectorRequest(
+            self.files.train,
+            self.vocabulary_of_subset,
+            str(vectors.attribute),
+            vectors.training,
+            self.seed,
+        )
 
     def for_words(self, words: int) -> Plan:
-        """Return the plan for this many training words: ``most_words`` limits the second pass, to one epoch at least."""
+        """Return the plan for this many training words: ``most_words`` limits the second pass,
+        to one epoch at least.
+        """
         passes = list(self.passes)
         for place, pass_plan in enumerate(passes):
-            if isinstance(pass_plan, ExplorationPlan) and (most := pass_plan.settings.most_words) is not None:
+            if (
+                isinstance(pass_plan, ExplorationPlan)
+                and (most := pass_plan.settings.most_words) is not None
+            ):
                 epochs = min(pass_plan.epochs, max(1, most // max(1, words)))
                 if epochs < pass_plan.epochs:
-                    log.info("second pass: %d epochs, not %d, by second_pass.most_words=%d", epochs, pass_plan.epochs, most)
+                    log.info(
+                        "second pass: %d epochs, not %d, by second_pass.most_words=%d",
+                        epochs,
+                        pass_plan.epochs,
+                        most,
+                    )
                 passes[place] = replace(
-                    pass_plan, epochs=epochs, optimizer=_shorter(pass_plan.optimizer, pass_plan.epochs - epochs)
+                    pass_plan,
+                    epochs=epochs,
+                    optimizer=_shorter(pass_plan.optimizer, pass_plan.epochs - epochs),
                 )
                 before = passes[place - 1] if place else None
-                if isinstance(before, GoldPlan) and before.optimizer.span.epochs > before.epochs:  # a schedule over the run
-                    passes[place - 1] = replace(before, optimizer=_shorter(before.optimizer, pass_plan.epochs - epochs))
+                # a schedule over the run
+                if isinstance(before, GoldPlan) and before.optimizer.span.epochs > before.epochs:
+                    passes[place - 1] = replace(
+                        before, optimizer=_shorter(before.optimizer, pass_plan.epochs - epochs)
+                    )
         return replace(self, passes=tuple(passes))
 
     def for_fold(self, number: int) -> Plan:
@@ -357,7 +411,9 @@ class Plan:
         return replace(self, files=replace(self.files, train=train), recorded=recorded)
 
 
-def plans(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = None) -> list[Plan]:
+def plans(
+    settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = None
+) -> list[Plan]:
     """Return the plan of a run, or with treebank.folds the plan of each fold's run; see plan()."""
     with _settings_errors():
         folds = settings.treebank.folds
@@ -367,7 +423,12 @@ def plans(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None =
     return [first.for_fold(number) for number in range(1, folds + 1)]
 
 
-def plan(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = None, fold: int | None = None) -> Plan:
+def plan(
+    settings: Settings,
+    given: Given = NOTHING_GIVEN,
+    start: Path | None = None,
+    fold: int | None = None,
+) -> Plan:
     """Return the plan of a run, without reading the treebank.
 
     Args:
@@ -392,10 +453,18 @@ def plan(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = 
         labels=_labels(run_settings),
         files=files,
         system=SystemPlan(run_settings.system, system_options(run_settings)),
-        oracle=OraclePlan(run_settings.oracle, oracles.Strategy(run_settings.strategy), oracle_options(run_settings)),
-        model=LinearPlan(("form", "upos")) if isinstance(run_settings, LinearSettings) else _network(run_settings),
+        oracle=OraclePlan(
+            run_settings.oracle,
+            oracles.Strategy(run_settings.strategy),
+            oracle_options(run_settings),
+        ),
+        model=LinearPlan(("form", "upos"))
+        if isinstance(run_settings, LinearSettings)
+        else _network(run_settings),
         passes=tuple(
-            _online_passes(run_settings) if isinstance(run_settings, LinearSettings) else _passes(run_settings, files)
+            _online_passes(run_settings)
+            if isinstance(run_settings, LinearSettings)
+            else _passes(run_settings, files)
         ),
         search=_search(run_settings),
         lattices=run_settings.lattice
@@ -410,7 +479,9 @@ def plan(settings: Settings, given: Given = NOTHING_GIVEN, start: Path | None = 
 
 
 def _unchanged(settings: Settings) -> dict[str, Any]:
-    """Return the settings that stand in a plan as they are: its fields of the same name and type."""
+    """Return the settings that stand in a plan as they are:
+    its fields of the same name and type.
+    """
     declared = {setting.name: setting.type for setting in fields(Settings)}
     return {
         plan_field.name: getattr(settings, plan_field.name)
@@ -421,11 +492,15 @@ def _unchanged(settings: Settings) -> dict[str, Any]:
 
 @contextmanager
 def _settings_errors() -> Iterator[None]:
-    """Turn errors of a value, which OmegaConf finds when it is read, into a SettingsError that names the key."""
+    """Turn errors of a value, which OmegaConf finds when it is read,
+    into a SettingsError that names the key.
+    """
     try:
         yield
     except OmegaConfBaseException as error:
-        raise SettingsError(f"{error.full_key} has no value; give {error.full_key}=VALUE") from error
+        raise SettingsError(
+            f"{error.full_key} has no value; give {error.full_key}=VALUE"
+        ) from error
     except SettingsError:
         raise
     except OptimalStepError as error:  # from a part of the encoder in network_spec.py
@@ -437,7 +512,9 @@ def _shorter(optimizer: OptimizerPlan, epochs: int) -> OptimizerPlan:
 
 
 def _labels(settings: Settings) -> dict[str, str | int | None]:
-    labels = {name: getattr(settings, name) for name in ("column", "recipe", "model", "system", "degree")}
+    labels = {
+        name: getattr(settings, name) for name in ("column", "recipe", "model", "system", "degree")
+    }
     if isinstance(settings, LinearSettings):
         labels["column"] = None
     more = {name: getattr(settings, name) for name in ("oracle", "strategy", "ties", "seed")}
@@ -445,18 +522,29 @@ def _labels(settings: Settings) -> dict[str, str | int | None]:
 
 
 def _network(settings: Settings) -> NetworkPlan:
-    encoder, pretrained = (settings.encoder, settings.pretrained) if isinstance(settings, BiLSTMSettings) else (None, None)
-    attributes = [name for name, positions in settings.features.items() if name != RELATION and positions]
+    encoder, pretrained = (
+        (settings.encoder, settings.pretrained)
+        if isinstance(settings, BiLSTMSettings)
+        else (None, None)
+    )
+    attributes = [
+        name for name, positions in settings.features.items() if name != RELATION and positions
+    ]
     if isinstance(settings.treebank.train, dict):
         attributes.append(TREEBANK)
     spec = ClassifierSpec(
         **vars(MlpSpec.of(settings.classifier)),
-        embeddings={name: Embedding(size, True) for name, size in (settings.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()},
+        embeddings={
+            name: Embedding(size, True)
+            for name, size in (settings.embeddings | {TREEBANK: _TREEBANK_SIZE}).items()
+        },
         encoder=None if encoder is None else BiLSTMSpec.of(encoder),
     )
     return NetworkPlan(
         attributes=tuple(attributes),
-        templates={attribute: tuple(positions) for attribute, positions in templates_of(settings).items()},
+        templates={
+            attribute: tuple(positions) for attribute, positions in templates_of(settings).items()
+        },
         spec=spec,
         vectors=settings.vectors if settings.vectors.attribute in attributes else None,
         subwords=settings.vectors.subwords,
@@ -468,7 +556,11 @@ def _network(settings: Settings) -> NetworkPlan:
 
 def _search(settings: Settings) -> Beam | None:
     beam = settings.beam
-    return Beam(beam.size, Merge(beam.merge), Scores(beam.name)) if isinstance(beam, LocalBeamSettings) else None
+    return (
+        Beam(beam.size, Merge(beam.merge), Scores(beam.name))
+        if isinstance(beam, LocalBeamSettings)
+        else None
+    )
 
 
 def _passes(settings: Settings, files: FilesPlan) -> Iterator[PassPlan]:
@@ -479,13 +571,21 @@ def _passes(settings: Settings, files: FilesPlan) -> Iterator[PassPlan]:
     training = settings.beam.training if isinstance(settings.beam, GlobalBeamSettings) else None
     epochs = first.epochs, 0 if second.trees is None else second.epochs
     each = optimizer.schedule_over == "pass"
-    spans = (Span(0, epochs[0]), Span(0, epochs[1])) if each else (Span(0, sum(epochs)), Span(epochs[0], sum(epochs)))
+    spans = (
+        (Span(0, epochs[0]), Span(0, epochs[1]))
+        if each
+        else (Span(0, sum(epochs)), Span(epochs[0], sum(epochs)))
+    )
     how = optimizer.name, optimizer.learning_rate, optimizer.schedule
     # A model to start from has finished all passes, and repeats only the last.
     is_given = settings.start is not None and (training is not None or second.trees is not None)
-    yield GoldPlan(first.epochs, first.trees, OptimizerPlan(*how, spans[0], optimizer.batch_size), is_given)
+    yield GoldPlan(
+        first.epochs, first.trees, OptimizerPlan(*how, spans[0], optimizer.batch_size), is_given
+    )
     if second.trees is not None and not (is_given and training is not None):
-        yield ExplorationPlan(second.epochs, second.trees, OptimizerPlan(*how, spans[1], optimizer.batch_size), second)
+        yield ExplorationPlan(
+            second.epochs, second.trees, OptimizerPlan(*how, spans[1], optimizer.batch_size), second
+        )
     if training is not None and search is not None:
         how = OptimizerName.adam, training.learning_rate, optimizer.schedule
         key, span = "beam.training.learning_rate", Span(0, training.epochs)

@@ -1,10 +1,11 @@
-"""The settings that a run takes over from the model of ``start=``: recipe, model, system, and sizes of the network.
+"""The settings that a run takes over from the model of ``start=``: recipe, model, system,
+and sizes of the network.
 
-Nobody types these settings again. A value that is given by hand must be the model's, since its weights fit no other network.
-Dropout belongs to training: by hand, it may differ.
+Nobody types these settings again. A value that is given by hand must be the model's, since its
+weights fit no other network. Dropout belongs to training: by hand, it may differ.
 
-Recipe, model and system are choices of groups, which hydra must know before it composes the settings (``choices``). The
-other settings are numbers and lists in these groups (``started``).
+Recipe, model and system are choices of groups, which hydra must know before it composes the
+settings (``choices``). The other settings are numbers and lists in these groups (``started``).
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ _MANIFEST = "run.json"
 _RECIPE = re.compile(r"^Trained by optimal-step on .*\brecipe=(\w+)", re.MULTILINE)
 
 # Groups of the encoder that a model may lack, and the tasks that they are for.
-_ENCODER_GROUPS: dict[str, type[Task] | None] = {"characters": None, **{kind.name: kind for kind in TASKS}}
+_ENCODER_GROUPS: dict[str, type[Task] | None] = {
+    "characters": None,
+    **{kind.name: kind for kind in TASKS},
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class StartModel:
 
     @classmethod
     def read(cls, named: str, start: Path) -> StartModel | None:
-        """Read a model without torch; None if it is missing or damaged, which the run reports when it begins.
+        """Read a model without torch; None if it is missing or damaged,
+        which the run reports when it begins.
 
         Args:
             named: a folder, or the name of a model.
@@ -77,8 +82,8 @@ class StartModel:
             return None
         if not isinstance(model, NetworkModel):
             raise SettingsError(
-                f"start={named}: this is a linear model, which cannot be trained further; name one that was trained with "
-                "model=mlp or model=bilstm"
+                f"start={named}: this is a linear model, which cannot be trained further; name one "
+                "that was trained with model=mlp or model=bilstm"
             )
         recipe = _recipe_of(find_model(folder))
         return cls(named, model, recipe or _likely_recipe(model), recipe is not None)
@@ -108,12 +113,14 @@ class StartModel:
         """Return the error about a setting that was given by hand, and is not the model's."""
         said, model_said = (_shown(value) for value in (here, model_value))
         return SettingsError(
-            f"start={self.named}: this run has {key}={said}, and that model {key}={model_said}; leave out {key}"
+            f"start={self.named}: this run has {key}={said}, and that model {key}={model_said}; "
+            f"leave out {key}"
         )
 
 
 def start_choices(given: Given, start: Path) -> list[str]:
-    """Return the choices of groups that a command line takes over from the model of ``start=``, as KEY=VALUE.
+    """Return the choices of groups that a command line takes over from the model of ``start=``,
+    as KEY=VALUE.
 
     A sweep over models takes over what all of them have in common.
 
@@ -124,20 +131,33 @@ def start_choices(given: Given, start: Path) -> list[str]:
     Raises:
         SettingsError: recipe, model or system was chosen by hand, and is not the model's.
     """
-    named = [setting for setting in given.settings if setting.name == "start" and setting.read is not None]
+    named = [
+        setting
+        for setting in given.settings
+        if setting.name == "start" and setting.read is not None
+    ]
     if not named:
         return []
     value = named[-1].value
     values = value.list if isinstance(value, ChoiceSweep) else [value]
     texts = [OmegaConf.create([getattr(choice, "text", choice)])[0] for choice in values]
-    models = [model for text in texts if isinstance(text, str) and (model := StartModel.read(text, start)) is not None]
+    models = [
+        model
+        for text in texts
+        if isinstance(text, str) and (model := StartModel.read(text, start)) is not None
+    ]
     choices = [model.choices(given) for model in models]
     first = choices[0] if choices else {}
-    return [f"{name}={choice}" for name, choice in first.items() if all(others.get(name) == choice for others in choices)]
+    return [
+        f"{name}={choice}"
+        for name, choice in first.items()
+        if all(others.get(name) == choice for others in choices)
+    ]
 
 
 def started(settings: Settings, given: Given, start: Path | None = None) -> Settings:
-    """Return the settings of a run with those that it takes over from the model of ``start=``; without ``start``, the same.
+    """Return the settings of a run with those that it takes over from the model of ``start=``;
+    without ``start``, the same.
 
     Args:
         settings: as hydra has composed them; they are not changed.
@@ -147,13 +167,18 @@ def started(settings: Settings, given: Given, start: Path | None = None) -> Sett
     Raises:
         SettingsError: a setting was given by hand, and is not the model's.
     """
-    if settings.start is None or (start_model := StartModel.read(settings.start, start or Path())) is None:
+    if (
+        settings.start is None
+        or (start_model := StartModel.read(settings.start, start or Path())) is None
+    ):
         return settings
     missing = start_model.choices(given)
     if any(getattr(settings, name) != choice for name, choice in missing.items()):
         from parser.settings.overrides import composed as compose  # imports this module
 
-        run_settings: Any = compose("train", [*(f"{name}={choice}" for name, choice in missing.items()), *given.words])
+        run_settings: Any = compose(
+            "train", [*(f"{name}={choice}" for name, choice in missing.items()), *given.words]
+        )
     else:
         run_settings = deepcopy(settings)
     _take_over(start_model, run_settings, given)
@@ -181,18 +206,26 @@ def _take_over(start_model: StartModel, settings: Any, given: Given) -> None:
             key = f"{table.key}.{name}"
             here = table.here.get(name, table.none)
             model_value = table.there.get(name, table.none)
-            if here != model_value and model.lookahead is None and any(setting.touches(key) for setting in given.settings):
+            if (
+                here != model_value
+                and model.lookahead is None
+                and any(setting.touches(key) for setting in given.settings)
+            ):
                 raise start_model.refusal(key, here, model_value)
         if [*table.here.items()] != [*table.there.items()]:
             OmegaConf.update(settings, table.key, table.there | table.others, merge=False)
-    if model.lookahead is not None and ("lattice" not in settings or settings.lattice.train is None):
+    if model.lookahead is not None and (
+        "lattice" not in settings or settings.lattice.train is None
+    ):
         raise SettingsError(
-            f"start={start_model.named}: that model chooses among the words of lattices; give lattice.train=FILE"
+            f"start={start_model.named}: that model chooses among the words of lattices; "
+            "give lattice.train=FILE"
         )
 
 
 def _values(model: NetworkModel, settings: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Yield settings of a model's network: key, value, and whether a value by hand must be the same.
+    """Yield settings of a model's network: key, value,
+    and whether a value by hand must be the same.
 
     Args:
         model: the model that the run starts from.
@@ -205,11 +238,17 @@ def _values(model: NetworkModel, settings: Any) -> Iterator[tuple[str, Any, bool
     if model.lookahead is not None and "lattice" in settings:
         yield "lattice.lookahead", model.lookahead, True
         yield "lattice.choices", True, True
-    yield from ((f"classifier.{name}", value, "dropout" not in name) for name, value in vars(MlpSpec.of(spec)).items())
+    yield from (
+        (f"classifier.{name}", value, "dropout" not in name)
+        for name, value in vars(MlpSpec.of(spec)).items()
+    )
     vectors, length = _vectors(model, settings), None
     if vectors is not None:
         length = spec.embeddings[vectors]
-        yield from (("vectors.trained", length.trained, True), ("vectors.dimensions", length.size, True))
+        yield from (
+            ("vectors.trained", length.trained, True),
+            ("vectors.dimensions", length.size, True),
+        )
     if settings.vectors.attribute != vectors and (
         vectors is not None or settings.vectors.attribute in model.vocabularies.by_attribute
     ):
@@ -224,8 +263,13 @@ def _values(model: NetworkModel, settings: Any) -> Iterator[tuple[str, Any, bool
 
 def _vectors(model: NetworkModel, settings: Any) -> str | None:
     """Return the attribute that a model has word vectors for; None if there are none."""
-    embedded = [name for name in model.vocabularies.by_attribute if name in model.spec.embeddings and name in ATTRIBUTES]
-    likely = [name for name in embedded if not model.spec.embeddings[name].trained]  # nothing else stays as it is
+    embedded = [
+        name
+        for name in model.vocabularies.by_attribute
+        if name in model.spec.embeddings and name in ATTRIBUTES
+    ]
+    # nothing else stays as it is
+    likely = [name for name in embedded if not model.spec.embeddings[name].trained]
     likely += [name for name in (settings.vectors.attribute, "form", "lower") if name in embedded]
     return likely[0] if likely else None
 
@@ -252,20 +296,36 @@ def _tables(model: NetworkModel, settings: Any) -> Iterator[_Table]:
     vectors, spec = _vectors(model, settings), model.spec
     attributes = [name for name in (*model.vocabularies.by_attribute, RELATION) if name != TREEBANK]
     here = _plain(settings, "embeddings")
-    sizes = {name: spec.embeddings[name].size for name in attributes if name in spec.embeddings and name != vectors}
+    sizes = {
+        name: spec.embeddings[name].size
+        for name in attributes
+        if name in spec.embeddings and name != vectors
+    }
     others = {name: size for name, size in here.items() if name not in attributes}
-    yield _Table("embeddings", {name: here[name] for name in attributes if name in here}, sizes, others, None)
+    yield _Table(
+        "embeddings",
+        {name: here[name] for name in attributes if name in here},
+        sizes,
+        others,
+        None,
+    )
     places: dict[str, list[str]] = {}
     for slot in model.slots:
         position, _, attribute = str(slot).rpartition(":")
         places.setdefault(attribute, []).append(position)
     key = "features" if spec.encoder is None else "encoder.slots"
     here = _plain(settings, key)
-    placed = {name: positions for name, positions in at_candidates(here, type(model.system)).items() if positions}
+    placed = {
+        name: positions
+        for name, positions in at_candidates(here, type(model.system)).items()
+        if positions
+    }
     yield _Table(key, placed, places, {name: [] for name in here if name not in places}, [])
 
 
-def _encoder(model: NetworkModel, spec: BiLSTMSpec, settings: Any) -> Iterator[tuple[str, Any, bool]]:
+def _encoder(
+    model: NetworkModel, spec: BiLSTMSpec, settings: Any
+) -> Iterator[tuple[str, Any, bool]]:
     """Yield the sizes of an encoder, and which of its groups there are."""
     for name, value in vars(spec).items():
         key, kind = f"encoder.{name}", _ENCODER_GROUPS.get(name)
@@ -279,14 +339,19 @@ def _encoder(model: NetworkModel, spec: BiLSTMSpec, settings: Any) -> Iterator[t
         elif settings[name] is None:
             yield key, asdict(value) | ({} if kind is None else kind.learned_with(columns)), fixed
         else:
-            yield from ((f"{key}.{field_name}", size, field_name != "dropout") for field_name, size in asdict(value).items())
+            yield from (
+                (f"{key}.{field_name}", size, field_name != "dropout")
+                for field_name, size in asdict(value).items()
+            )
             for column in columns:
                 if column not in settings[name].weights:
                     yield f"{key}.weights.{column}", 1.0, True
 
 
 def _plain(settings: Any, key: str) -> Any:
-    """Return the value of a setting as a plain value; None if it is null, or there is no such setting."""
+    """Return the value of a setting as a plain value; None if it is null,
+    or there is no such setting.
+    """
     value = OmegaConf.select(settings, key, default=None)
     return OmegaConf.to_container(value, enum_to_str=True) if OmegaConf.is_config(value) else value
 
@@ -317,4 +382,8 @@ def _shown(value: Any) -> str:
         return f"{{{','.join(f'{name}:{_shown(inner)}' for name, inner in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{','.join(map(_shown, value))}]"
-    return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+    return (
+        {None: "null", True: "true", False: "false"}[value]
+        if value is None or isinstance(value, bool)
+        else str(value)
+    )

@@ -1,7 +1,10 @@
-"""Text in blocks: whole paragraphs, or a part of a very long one, so that memory does not grow with the text.
+"""Text in blocks: whole paragraphs, or a part of a very long one,
+so that memory does not grow with the text.
 
-A line ends with LF, CR LF, CR, a vertical tab, U+0085 or U+2028; a paragraph ends with a blank line, a form feed or U+2029.
-A block is the text as it came, and where it is cut depends on the text alone, not on how it arrives.
+A line ends with LF, CR LF, CR, a vertical tab, U+0085 or U+2028; a paragraph ends with a blank
+line, a form feed or U+2029.
+A block is the text as it came, and where it is cut depends on the text alone,
+not on how it arrives.
 """
 
 from __future__ import annotations
@@ -25,10 +28,14 @@ PARAGRAPH_END = re.compile(f"{_LINE}(?:{_BLANK})*+{_LINE}|[\f\u2029]")
 # The marks of a sentence end, and closing quotes and brackets after them.
 _MARKS = ".!?\u3002\uff01\uff1f"
 _SENTENCE_END = f"(?<![{_MARKS}])[{_MARKS}]++[\"')\\]\u00bb\u2019\u201d\u300d\u300f\uff09]*+"
-# Where a very long paragraph is cut: after a line that ends a sentence, else a sentence, a line or a word.
-_PLACES_TO_CUT = [re.compile(end) for end in (_SENTENCE_END + _LINE, rf"{_SENTENCE_END}\s", _LINE, r"\s")]
+# Where a very long paragraph is cut: after a line that ends a sentence, else a sentence,
+# a line or a word.
+_PLACES_TO_CUT = [
+    re.compile(end) for end in (_SENTENCE_END + _LINE, rf"{_SENTENCE_END}\s", _LINE, r"\s")
+]
 
-# A block ends with the first paragraph that ends after this many characters; a longer paragraph than the second is cut.
+# A block ends with the first paragraph that ends after this many characters;
+# a longer paragraph than the second is cut.
 _BLOCK = 2**16
 _LONGEST = 2**17
 _READ_BYTES = 2**16
@@ -47,11 +54,15 @@ class Block(NamedTuple):
 
 
 def paragraph_ends(sentences: SentenceEnds) -> re.Pattern[str]:
-    """Return the pattern of the end of a paragraph: with SentenceEnds.PARAGRAPH, each line is one."""
+    """Return the pattern of the end of a paragraph: with SentenceEnds.PARAGRAPH,
+    each line is one.
+    """
     return LINE_END if sentences == SentenceEnds.PARAGRAPH else PARAGRAPH_END
 
 
-def blocks_of(source: BinaryIO, name: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> Iterator[Block]:
+def blocks_of(
+    source: BinaryIO, name: str, sentences: SentenceEnds = SentenceEnds.MODEL
+) -> Iterator[Block]:
     """Yield a text in blocks.
 
     Args:
@@ -74,7 +85,9 @@ def blocks_of(source: BinaryIO, name: str, sentences: SentenceEnds = SentenceEnd
 
 
 def _place_to_cut(held: str, sentences: SentenceEnds, searched: int) -> int | None:
-    """Return where the next block ends; None if more must be read. ``searched``: characters known to have no line end."""
+    """Return where the next block ends; None if more must be read. ``searched``:
+    characters known to have no line end.
+    """
     if sentences == SentenceEnds.LINE:
         line = LINE_END.search(held, max(_BLOCK - 1, searched))
         return None if line is None else line.end()
@@ -93,7 +106,8 @@ def _place_within_paragraph(text: str) -> int:
     for end in _PLACES_TO_CUT:
         if places := [match.end() for match in end.finditer(text, half)]:
             return places[-1]
-    from parser.text.characters import joins_character_before  # compiled loops that CoNLL-U does not need
+    # compiled loops that CoNLL-U does not need
+    from parser.text.characters import joins_character_before
 
     cut = len(text) - 1  # without a space: where a letter begins, which has its accents after it
     while cut > half and joins_character_before(text[cut]):
@@ -117,8 +131,12 @@ def _decoded(source: BinaryIO, name: str) -> Iterator[str]:
         yield carriage_return
 
 
-def _decode(decoder: codecs.IncrementalDecoder, piece: bytes, name: str, n_bytes: int, lines: int) -> str:
-    """Return the text of a piece; the last one is empty. ``n_bytes`` and ``lines``: bytes and line ends before it."""
+def _decode(
+    decoder: codecs.IncrementalDecoder, piece: bytes, name: str, n_bytes: int, lines: int
+) -> str:
+    """Return the text of a piece; the last one is empty. ``n_bytes`` and ``lines``:
+    bytes and line ends before it.
+    """
     begun = len(decoder.getstate()[0])
     try:
         return decoder.decode(piece, final=not piece)

@@ -1,8 +1,9 @@
-"""The project's own tokenizer: one pass over characters finds tokens, the ends of sentences, and the words of multiword tokens.
+"""The project's own tokenizer: one pass over characters finds tokens, the ends of sentences, and
+the words of multiword tokens.
 
-Three linear models over hashed features decide (token_ends.py, sentence_ends.py, multiword.py). The model folder holds them:
-``tokenizer.json`` has the rules of multiword tokens and the abbreviations, ``tokenizer.safetensors`` the weights.
-training/text/tokenizer.py trains them, in seconds.
+Three linear models over hashed features decide (token_ends.py, sentence_ends.py, multiword.py). The
+model folder holds them: ``tokenizer.json`` has the rules of multiword tokens and the abbreviations,
+``tokenizer.safetensors`` the weights. training/text/tokenizer.py trains them, in seconds.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ from parser.decoding.parse_options import SentenceEnds
 from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
 from parser.network_spec import check_type
 from parser.storage import replacing, write_json
-from parser.text.characters import N_CLASSES, POWERS, TextCharacters, characters_of, folded, hash_of
+from parser.text.characters import (
+    N_CLASSES,
+    POWERS,
+    TextCharacters,
+    characters_of,
+    folded,
+    hash_of,
+)
 from parser.text.decisions import BEFORE_NAME, KNOWN, OWN_ABBREVIATION, form_value, with_listed
 from parser.text.kinds import VERSION, join_abbreviations, joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
@@ -39,7 +47,8 @@ _WHITE = re.compile(r"[\s\0]+")
 
 
 class CharacterTokenizer:
-    """A Splitter of pipeline.py: it splits text into sentences, tokens and words. Several threads may use it at once.
+    """A Splitter of pipeline.py: it splits text into sentences, tokens and words.
+    Several threads may use it at once.
 
     Args:
         tokens: where tokens end.
@@ -65,20 +74,31 @@ class CharacterTokenizer:
         self.whole = list(whole)
         self.abbreviations = list(abbreviations)
         self.kinds = kinds
-        self._joined: frozenset[str] = frozenset()  # the user's own abbreviations that are not letters alone
+        # the user's own abbreviations that are not letters alone
+        self._joined: frozenset[str] = frozenset()
 
     def with_abbreviations(self, abbreviations: Mapping[str, bool]) -> CharacterTokenizer:
-        """Return a tokenizer that also knows a user's own abbreviations; see read_abbreviations()."""
+        """Return a tokenizer that also knows a user's own abbreviations;
+        see read_abbreviations().
+        """
         hashes = np.array([hash_of(short) for short in abbreviations], np.uint64)
-        kinds = np.array([BEFORE_NAME if name else OWN_ABBREVIATION for name in abbreviations.values()], np.uint16)
+        kinds = np.array(
+            [BEFORE_NAME if name else OWN_ABBREVIATION for name in abbreviations.values()],
+            np.uint16,
+        )
         forms = with_listed(self.tokens.forms, hashes, kinds)
         tokens, sentences = self.tokens._replace(forms=forms), self.sentences._replace(forms=forms)
-        tokenizer = CharacterTokenizer(tokens, sentences, self.words, self.whole, self.abbreviations, self.kinds)
-        tokenizer._joined = frozenset(folded(short) for short in abbreviations if not short[:-1].isalpha())
+        tokenizer = CharacterTokenizer(
+            tokens, sentences, self.words, self.whole, self.abbreviations, self.kinds
+        )
+        tokenizer._joined = frozenset(
+            folded(short) for short in abbreviations if not short[:-1].isalpha()
+        )
         return tokenizer
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
-        """Return the sentences of a text; none goes on after the end of a paragraph, or with LINE and PARAGRAPH of a line.
+        """Return the sentences of a text; none goes on after the end of a paragraph,
+        or with LINE and PARAGRAPH of a line.
 
         The sentences of a paragraph do not depend on the other paragraphs.
         """
@@ -92,12 +112,21 @@ class CharacterTokenizer:
             ends = paragraph_ends(characters, bounds)
         else:
             ends = find_ends(characters, bounds, self.sentences, POWERS)
-        places = list(zip(characters.starts[bounds[0]].tolist(), characters.ends[bounds[1] - 1].tolist(), strict=True))
+        places = list(
+            zip(
+                characters.starts[bounds[0]].tolist(),
+                characters.ends[bounds[1] - 1].tolist(),
+                strict=True,
+            )
+        )
         composed, forms = _forms(characters, text, bounds, places)
         limits = list(pairwise([0, *(np.flatnonzero(ends) + 1).tolist()]))
         words = self.words.words(composed, limits)
         if forms is not composed:
-            words = [_decomposed(token_words, form) for token_words, form in zip(words, forms, strict=True)]
+            words = [
+                _decomposed(token_words, form)
+                for token_words, form in zip(words, forms, strict=True)
+            ]
         lines = line_ends(characters, bounds).tolist()
         return [SplitSentence(forms[a:b], words[a:b], places[a:b], lines[a:b]) for a, b in limits]
 
@@ -113,7 +142,10 @@ class CharacterTokenizer:
         with replacing(folder / TENSORS) as temporary:
             temporary.write_bytes(save(tensors))
         rules = self.words.rules
-        numbers = {rule: number for number, rule in enumerate(dict.fromkeys([*rules.open_rules, *_rules_of(rules)]))}
+        numbers = {
+            rule: number
+            for number, rule in enumerate(dict.fromkeys([*rules.open_rules, *_rules_of(rules)]))
+        }
         settings = {
             "format": _FORMAT,
             **(notes or {}),
@@ -125,7 +157,10 @@ class CharacterTokenizer:
             "rules": [[rule.kind, rule.part, *rule.words] for rule in numbers],
             "open_rules": [numbers[rule] for rule in rules.open_rules],
             "multiword": {
-                form: [rules.totals[form], *((numbers[rule], count) for rule, count in form_rules.items())]
+                form: [
+                    rules.totals[form],
+                    *((numbers[rule], count) for rule, count in form_rules.items()),
+                ]
                 for form, form_rules in rules.rules.items()
             },
             "exact": {form: list(words) for form, words in rules.exact.items()},
@@ -143,7 +178,8 @@ class CharacterTokenizer:
         with errors_named(folder / SETTINGS):
             if settings["format"] != _FORMAT:
                 raise OptimalStepError(
-                    f"its format is {settings['format']!r}, and this version reads {_FORMAT}; train it again"
+                    f"its format is {settings['format']!r}, and this version reads {_FORMAT}; "
+                    "train it again"
                 )
             check_type(settings["blanks_in_tokens"], bool, "blanks_in_tokens")
             check_type(settings["threshold"], int, "threshold")
@@ -151,15 +187,29 @@ class CharacterTokenizer:
             abbreviations = strings(settings["abbreviations"], "abbreviations")
             kinds = settings.get("kinds", 1)  # older folders lack it
             if type(kinds) is not int or not 1 <= kinds <= VERSION:
-                raise OptimalStepError(f"its kinds of text are of version {kinds!r}, and this version reads 1 to {VERSION}")
+                raise OptimalStepError(
+                    f"its kinds of text are of version {kinds!r}, "
+                    f"and this version reads 1 to {VERSION}"
+                )
         with errors_named(folder / TENSORS):
             tensors = _tensors(folder / TENSORS)
         with errors_named(folder / SETTINGS):
             rules = _read_rules(settings, tensors["forms"])
         candidates = tensors["tokens.candidates"].astype(np.bool_)
-        tokens = TokenEndModel.new(tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"])
-        sentences = SentenceEndModel.new(tensors["sentences.weights"], tensors["forms"], settings["threshold"])
-        return cls(tokens, sentences, WordSplitter(rules, tensors["words.weights"]), whole, abbreviations, kinds)
+        tokens = TokenEndModel.new(
+            tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"]
+        )
+        sentences = SentenceEndModel.new(
+            tensors["sentences.weights"], tensors["forms"], settings["threshold"]
+        )
+        return cls(
+            tokens,
+            sentences,
+            WordSplitter(rules, tensors["words.weights"]),
+            whole,
+            abbreviations,
+            kinds,
+        )
 
 
 def _forms(
@@ -174,14 +224,20 @@ def _forms(
     composed = [flat[start:stop] for start, stop in zip(starts, stops, strict=True)]
     if unicodedata.is_normalized("NFC", text):
         return composed, composed
-    return composed, [_WHITE.sub(" ", text[start:stop].replace(BYTE_ORDER_MARK, "")) for start, stop in places]
+    return composed, [
+        _WHITE.sub(" ", text[start:stop].replace(BYTE_ORDER_MARK, "")) for start, stop in places
+    ]
 
 
 def _decomposed(words: tuple[str, ...], form: str) -> tuple[str, ...]:
     """Return the words of a token in the normal form of the token."""
     if len(words) == 1:
         return (form,)
-    return tuple(unicodedata.normalize("NFD", word) for word in words) if unicodedata.is_normalized("NFD", form) else words
+    return (
+        tuple(unicodedata.normalize("NFD", word) for word in words)
+        if unicodedata.is_normalized("NFD", form)
+        else words
+    )
 
 
 def _rules_of(rules: MultiwordRules) -> Iterable[Rule]:
@@ -191,12 +247,20 @@ def _rules_of(rules: MultiwordRules) -> Iterable[Rule]:
 def _tensors(path: Path) -> dict[str, np.ndarray]:
     """Return the tensors of a file, each of the type and shape that it must have."""
     tensors = load_file(path)
-    expected = dict.fromkeys(("tokens.weights", "sentences.weights", "words.weights"), np.uint16) | {"forms": np.uint32}
+    expected = dict.fromkeys(
+        ("tokens.weights", "sentences.weights", "words.weights"), np.uint16
+    ) | {"forms": np.uint32}
     for name, kind in expected.items():
         table = tensors[name]
-        if table.dtype != kind or table.ndim != 1 or len(table) & (len(table) - 1) or 2 * np.count_nonzero(table) > len(table):
+        if (
+            table.dtype != kind
+            or table.ndim != 1
+            or len(table) & (len(table) - 1)
+            or 2 * np.count_nonzero(table) > len(table)
+        ):
             raise OptimalStepError(
-                f"{name} is not a table of {kind.__name__} whose size is a power of 2 and that is half empty"
+                f"{name} is not a table of {kind.__name__} whose size is a power of 2 and that is "
+                "half empty"
             )
     candidates = tensors["tokens.candidates"]
     if candidates.dtype != np.uint8 or candidates.shape != (N_CLASSES, N_CLASSES):
@@ -208,7 +272,11 @@ def _read_rules(settings: dict[str, Any], forms: np.ndarray) -> MultiwordRules:
     rules = []
     for texts in settings["rules"]:
         kind, part, *words = strings(texts, "rules")
-        if kind not in (SUFFIX, PREFIX, MARK) or (not words) != (kind == MARK) or (kind == MARK and not part):
+        if (
+            kind not in (SUFFIX, PREFIX, MARK)
+            or (not words) != (kind == MARK)
+            or (kind == MARK and not part)
+        ):
             raise OptimalStepError(f"{texts} is not a rule for multiword tokens")
         rules.append(Rule(kind, part, tuple(words)))
     totals: dict[str, int] = {}

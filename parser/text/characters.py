@@ -1,8 +1,10 @@
-"""The characters of a text as kernels read them: in NFC, folded, classified, and with each run of white space as one character.
+"""The characters of a text as kernels read them: in NFC, folded, classified, and with each run of
+white space as one character.
 
-A tokenizer decides by what characters have in common. So letters are compared in lower case, typographic apostrophes and quotes
-are compared as those of ASCII, and each character has one of some thirty classes, such as a digit, a capital or a currency
-sign. The output keeps the characters of the text: ``starts`` and ``ends`` say where they stand there.
+A tokenizer decides by what characters have in common. So letters are compared in lower case,
+typographic apostrophes and quotes are compared as those of ASCII, and each character has one of
+some thirty classes, such as a digit, a capital or a currency sign. The output keeps the characters
+of the text: ``starts`` and ``ends`` say where they stand there.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import numpy as np
 
 from parser.kernels import kernel
 
-# Classes of characters. The first four are white space, in the order of how strongly it separates; NONE is no character.
+# Classes of characters. The first four are white space,
+# in the order of how strongly it separates; NONE is no character.
 NONE, BLANK, LINE, PARAGRAPH = range(4)
 LOWER, UPPER, LETTER, MARK, DIGIT = range(4, 9)
 PERIOD, COMMA, SEMICOLON, STOP, ELLIPSIS, APOSTROPHE, QUOTE, OPENING, CLOSING = range(9, 18)
@@ -41,7 +44,8 @@ _CATEGORIES = {
     "Sm": MATH, "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
 }  # fmt: skip
 
-# TextCharacters around each paragraph, so that functions that read neighbours need not look for its ends.
+# TextCharacters around each paragraph, so that functions that read neighbours need not look for its
+# ends.
 EDGE = 8
 # Longer stretches have the hash of their last characters.
 LONGEST = 250
@@ -57,13 +61,16 @@ class TextCharacters(NamedTuple):
     """The characters of a text; EDGE characters without a meaning stand around each paragraph.
 
     Attributes:
-        codes: int32[n], code points in NFC; a run of white space is one blank, or a line feed if it has a line end.
+        codes: int32[n], code points in NFC; a run of white space is one blank,
+            or a line feed if it has a line end.
         kinds: uint8[n], the classes; around paragraphs PARAGRAPH.
         starts, ends: int32[n], where each character stands in the original text.
         hashes: uint64[n + 1], of the folded characters before each place; see stretch().
         shapes: uint64[n + 1], of their classes.
-        chunks: int32[n], for each character the number of its chunk, which ends at white space; 0 for white space.
-        chunk_starts, chunk_ends: int32[chunks]; the chunks 0 and the one between paragraphs are empty.
+        chunks: int32[n], for each character the number of its chunk, which ends at white space;
+            0 for white space.
+        chunk_starts, chunk_ends: int32[chunks];
+            the chunks 0 and the one between paragraphs are empty.
     """
 
     codes: np.ndarray
@@ -78,7 +85,9 @@ class TextCharacters(NamedTuple):
 
 
 def characters_of(text: str, *, lines: bool = False) -> TextCharacters:
-    """Return the characters of a text, which may have any number of paragraphs; with ``lines``, each line is one."""
+    """Return the characters of a text, which may have any number of paragraphs;
+    with ``lines``, each line is one.
+    """
     composed, starts, ends = composed_text(text)
     codes = np.frombuffer(composed.encode("utf-32-le", "surrogatepass"), np.int32)
     classify(codes)
@@ -86,7 +95,12 @@ def characters_of(text: str, *, lines: bool = False) -> TextCharacters:
     if lines:
         kinds[kinds == LINE] = PARAGRAPH
     size = len(codes) + EDGE * (2 + int(np.count_nonzero((kinds == LINE) | (kinds == PARAGRAPH))))
-    arrays = (np.empty(size, np.int32), np.empty(size, np.uint8), np.empty(size, np.int32), np.empty(size, np.int32))
+    arrays = (
+        np.empty(size, np.int32),
+        np.empty(size, np.uint8),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+    )
     n = _collapse(codes, kinds, starts, ends, *arrays)
     filled = [array[:n] for array in arrays]
     hashes = np.empty(n + 1, np.uint64)
@@ -95,12 +109,22 @@ def characters_of(text: str, *, lines: bool = False) -> TextCharacters:
     bounds = np.zeros((2, n + 2), np.int32)
     n_chunks = _analyse(filled[0], filled[1], _folded, hashes, shapes, chunks, bounds)
     return TextCharacters(
-        filled[0], filled[1], filled[2], filled[3], hashes, shapes, chunks, bounds[0, :n_chunks], bounds[1, :n_chunks]
+        filled[0],
+        filled[1],
+        filled[2],
+        filled[3],
+        hashes,
+        shapes,
+        chunks,
+        bounds[0, :n_chunks],
+        bounds[1, :n_chunks],
     )
 
 
 def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return the text in NFC, and int32[n] where each of its characters begins and ends in the original."""
+    """Return the text in NFC, and int32[n] where each of its characters begins and ends in the
+    original.
+    """
     if unicodedata.is_normalized("NFC", text):
         places = np.arange(len(text) + 1, dtype=np.int32)
         return text, places[:-1], places[1:]
@@ -128,7 +152,9 @@ def _clusters(text: str) -> Iterator[str]:
 
 
 def joins_character_before(character: str) -> bool:
-    """Return whether NFC may compose a character with one before it: combining marks, vowels and finals of Hangul."""
+    """Return whether NFC may compose a character with one before it: combining marks,
+    vowels and finals of Hangul.
+    """
     return character > "\u02ff" and (
         unicodedata.combining(character) != 0
         or "\u1161" <= character <= "\u11ff"
@@ -137,7 +163,9 @@ def joins_character_before(character: str) -> bool:
 
 
 def folded(form: str) -> str:
-    """Return a form as it is compared: in NFC and lower case, with apostrophes and quotes of ASCII; as long as in NFC."""
+    """Return a form as it is compared: in NFC and lower case,
+    with apostrophes and quotes of ASCII; as long as in NFC.
+    """
     if form.isascii():
         return form.lower().replace("`", "'")
     composed = unicodedata.normalize("NFC", form)
@@ -165,7 +193,11 @@ def class_of(character: str) -> int:
     """Return the class of a character."""
     kind = _CLASSES.get(character)
     if kind is None:
-        kind = BLANK if character.isspace() else _CATEGORIES.get(unicodedata.category(character), OTHER)
+        kind = (
+            BLANK
+            if character.isspace()
+            else _CATEGORIES.get(unicodedata.category(character), OTHER)
+        )
     return kind
 
 
@@ -180,7 +212,9 @@ def _folded_character(character: str) -> str:
 
 @kernel()
 def _collapse(codes, kinds, starts, ends, to_codes, to_kinds, to_starts, to_ends):
-    """Copy characters, each run of white space as one, and EDGE empty ones around each paragraph; return how many there are."""
+    """Copy characters, each run of white space as one, and EDGE empty ones around each paragraph;
+    return how many there are.
+    """
     n = 0
     gap = np.uint8(PARAGRAPH)
     last = 0
@@ -198,7 +232,8 @@ def _collapse(codes, kinds, starts, ends, to_codes, to_kinds, to_starts, to_ends
             for _ in range(EDGE):
                 to_codes[n], to_kinds[n], to_starts[n], to_ends[n] = 12, PARAGRAPH, last, last
                 n += 1
-            if n > EDGE and to_kinds[n - EDGE - 1] == PARAGRAPH:  # the text begins or ends with white space, or is empty
+            # the text begins or ends with white space, or is empty
+            if n > EDGE and to_kinds[n - EDGE - 1] == PARAGRAPH:
                 n -= EDGE
         elif gap > 0:
             to_codes[n] = 32 if gap == BLANK else 10

@@ -1,12 +1,15 @@
-"""Linear decisions over hashed conjunctions: what the tokenizer learns, in two bytes for each feature.
+"""Linear decisions over hashed conjunctions: what the tokenizer learns,
+in two bytes for each feature.
 
-A decision, such as whether a token ends at a place, has atoms: numbers that describe it, 0 where there is nothing to
-describe. A template is a conjunction of atoms, and a feature a template with the values of its atoms; if one is missing, so
-is the feature. The key of a feature is a hash of both. The sum of the weights of its features is the score of a decision, and
-above a threshold it is made.
+A decision, such as whether a token ends at a place, has atoms: numbers that describe it, 0 where
+there is nothing to describe. A template is a conjunction of atoms, and a feature a template with
+the values of its atoms; if one is missing, so is the feature. The key of a feature is a hash of
+both. The sum of the weights of its features is the score of a decision, and above a threshold it is
+made.
 
-``Weights`` is a hash table whose entries are 16 bits: a check of 8 bits of the key, and the weight as one of 255 steps. Of the
-features that training never saw, one in some 200 gets the weight of another.
+``Weights`` is a hash table whose entries are 16 bits: a check of 8 bits of the key, and the weight
+as one of 255 steps. Of the features that training never saw, one in some 200 gets the weight of
+another.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ NO_ATOM = -1
 
 
 def compiled_templates(templates: Sequence[str], atoms: Sequence[str]) -> np.ndarray:
-    """Return int32[templates, most atoms]: the numbers of the atoms that each template names, with blanks between them."""
+    """Return int32[templates, most atoms]: the numbers of the atoms that each template names,
+    with blanks between them.
+    """
     numbers = {name: number for number, name in enumerate(atoms)}
     table = np.full((len(templates), _MOST), NO_ATOM, np.int32)
     for row, template in zip(table, templates, strict=True):
@@ -49,7 +54,8 @@ def key_of(atoms, templates, number):
             return np.uint64(0)
         key = (key ^ atoms[atom]) * np.uint64(0x9E3779B97F4A7C15)
         key ^= key >> np.uint64(29)
-    key = (key ^ (key >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)  # as at the end of splitmix64
+    # as at the end of splitmix64
+    key = (key ^ (key >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
     key ^= key >> np.uint64(31)
     return key | np.uint64(1 << 63)
 
@@ -58,8 +64,9 @@ def key_of(atoms, templates, number):
 def score(weights, atoms, templates, keys):
     """Return the sum of the weights of a decision's features, in steps.
 
-    The features look at their entries of the table side by side, all at their first, then those that must go on at the next
-    one: waiting for memory, and branches that a processor cannot foresee, took most of the time.
+    The features look at their entries of the table side by side, all at their first, then those
+    that must go on at the next one: waiting for memory, and branches that a processor cannot
+    foresee, took most of the time.
 
     Args:
         weights: uint16[2^k]; see packed().
@@ -80,7 +87,9 @@ def score(weights, atoms, templates, keys):
         for i in range(n):
             key = keys[i]
             entry = np.int64(weights[(key + distance) & mask])
-            is_found = (entry != 0) & (entry >> 8 == np.int64((key >> np.uint64(40)) & np.uint64(0xFF)))
+            is_found = (entry != 0) & (
+                entry >> 8 == np.int64((key >> np.uint64(40)) & np.uint64(0xFF))
+            )
             total += ((entry & 0xFF) - 128) * np.int64(is_found)
             keys[left] = key
             left += np.int64((entry != 0) & (not is_found))
@@ -93,7 +102,8 @@ def packed(keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return uint16[2^k], the table of features with their weights, at most half full.
 
     Args:
-        keys: uint64[features], each once; if two have the same check and meet, the first one counts.
+        keys: uint64[features], each once; if two have the same check and meet,
+            the first one counts.
         weights: float[features]; weights that round to no step are left out, and
             the smallest ones of more than _MOST_FEATURES.
     """
@@ -119,17 +129,21 @@ def _insert(table, keys, steps):
             table[place] = np.uint16(np.int64(check) << 8 | (steps[number] + 128))
 
 
-# ---------------------------------------------------------------------------------------------------------- what forms are like
-# What training says of a form, in 16 bits: how often it was a token, its odds to end and to begin a sentence, and to have a
-# capital within one, and whether it is a known abbreviation. Each is a number of bits from here on. A table has 32 bits for
-# each form: 16 bits of check, which is never 0, and these.
+# ------------------------------------------------------------------------------ what forms are like
+# What training says of a form, in 16 bits: how often it was a token, its odds to end and to begin a
+# sentence, and to have a capital within one, and whether it is a known abbreviation. Each is a
+# number of bits from here on. A table has 32 bits for each form: 16 bits of check, which is never
+# 0, and these.
 KNOWN, ENDS, BEGINS, CAPITALS, LISTED = 0, 2, 6, 10, 12
-# The known abbreviations: of a list, of a list where a name or a number follows, and of the user's own list.
+# The known abbreviations: of a list, of a list where a name or a number follows,
+# and of the user's own list.
 ABBREVIATION, BEFORE_NAME, OWN_ABBREVIATION = 1, 2, 3
 
 
 def packed_forms(hashes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return uint32[2^k], the table of forms (uint64[forms], each once) with their values (uint16[forms]), half empty."""
+    """Return uint32[2^k], the table of forms (uint64[forms], each once) with their values
+    (uint16[forms]), half empty.
+    """
     bits = max(_LEAST_BITS, int(2 * len(hashes)).bit_length())
     table = np.zeros(1 << bits, np.uint32)
     _insert_forms(table, hashes, values.astype(np.int64))
@@ -148,7 +162,8 @@ def _insert_forms(table, hashes, values):
 
 
 def with_listed(table: np.ndarray, hashes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """Return a copy of a table of forms in which forms are abbreviations; it is larger if it must be, to stay a quarter empty.
+    """Return a copy of a table of forms in which forms are abbreviations; it is larger if it must
+    be, to stay a quarter empty.
 
     Args:
         table: uint32[2^k]; see packed_forms().
@@ -157,7 +172,8 @@ def with_listed(table: np.ndarray, hashes: np.ndarray, kinds: np.ndarray) -> np.
     """
     used = np.count_nonzero(table)
     copies = 1
-    # Each copy has all entries in their order, so that a form is found wherever its hash sends it in the larger table.
+    # Each copy has all entries in their order,
+    # so that a form is found wherever its hash sends it in the larger table.
     while 4 * (copies * used + len(hashes)) > 3 * copies * len(table):
         copies *= 2
     larger = np.tile(table, copies)
@@ -174,7 +190,9 @@ def _list_forms(table, hashes, kinds):
         while table[place] != 0 and np.uint64(table[place]) >> np.uint64(16) != check:
             place = (place + np.uint64(1)) & mask
         value = np.uint64(table[place]) & ~np.uint64(3 << LISTED) & np.uint64(0xFFFF)
-        table[place] = np.uint32(check << np.uint64(16) | value | np.uint64(kinds[number] << LISTED))
+        table[place] = np.uint32(
+            check << np.uint64(16) | value | np.uint64(kinds[number] << LISTED)
+        )
 
 
 @kernel(forceinline=True)

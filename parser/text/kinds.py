@@ -1,7 +1,8 @@
-"""Kinds of text that most treebanks keep in one token, whatever marks they have within: addresses, paths, dates, numbers.
+"""Kinds of text that most treebanks keep in one token, whatever marks they have within:
+addresses, paths, dates, numbers.
 
-A treebank with enough occurrences of a kind decides whether they are one token. With too few they are one token, as always in
-UD_English-EWT.
+A treebank with enough occurrences of a kind decides whether they are one token. With too few they
+are one token, as always in UD_English-EWT.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _END = r"(?<![.,;:!?'])"  # a mark at the end belongs to the sentence
 _MARKS_OF_ADDRESS = "._~:/?#@!$&*+,;=%-"
 # Letters of scripts that have blanks between words; in others, words may follow an address at once.
 _LETTERS = "A-Za-z0-9\u00c0-\u052f\u0531-\u0587"
-_ADDRESS = rf"(?:[{_LETTERS}{_MARKS_OF_ADDRESS}]|['\u2019](?!s\W*$)|\([^\s()]*\))+(?<![.,;:!?'\u2019])"
+_ADDRESS = (
+    rf"(?:[{_LETTERS}{_MARKS_OF_ADDRESS}]|['\u2019](?!s\W*$)|\([^\s()]*\))+(?<![.,;:!?'\u2019])"
+)
 _ADDRESS_BEFORE = rf"(?:[A-Za-z0-9{_MARKS_OF_ADDRESS}']|\([^\s()]*\))+{_END}"
 _EXTENSIONS = (
     "pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|json|xml|ya?ml|html?|css|[jt]sx?|py|java|cpp|php|sql|md|"
@@ -79,16 +82,27 @@ _CHANGED = {
     "path": _PATH,
     "emoji": rf"{_FLAG}|{_PICTURE}(?:{_SHADES}|\u200d{_PICTURE})+",
 }
-_KINDS_BEFORE = {name: _CHANGED.get(name, pattern) for name, pattern in KINDS.items() if name not in ("version", "identifier")}
+_KINDS_BEFORE = {
+    name: _CHANGED.get(name, pattern)
+    for name, pattern in KINDS.items()
+    if name not in ("version", "identifier")
+}
 
 
 def _compiled(kinds: Mapping[str, str], anywhere: Collection[str] = ()) -> re.Pattern[str]:
-    """Return the pattern of kinds, which begin after white space, an opening mark or another character of no word or address.
+    """Return the pattern of kinds, which begin after white space, an opening mark or another
+    character of no word or address.
 
     Kinds of ``anywhere`` also begin within a word.
     """
-    begins = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items() if kind not in anywhere)
-    return re.compile("|".join([rf"(?<![\w@/.#&-])(?:{begins})", *(f"(?P<{kind}>{kinds[kind]})" for kind in anywhere)]))
+    begins = "|".join(
+        f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items() if kind not in anywhere
+    )
+    return re.compile(
+        "|".join(
+            [rf"(?<![\w@/.#&-])(?:{begins})", *(f"(?P<{kind}>{kinds[kind]})" for kind in anywhere)]
+        )
+    )
 
 
 _PATTERNS = {1: _compiled(_KINDS_BEFORE), VERSION: _compiled(KINDS, ["emoji"])}
@@ -100,8 +114,8 @@ _WORD_BEGINS = re.compile(r"(?<![\w.])\w")
 _ENOUGH = 3
 
 
-# A kind may be where a character of these classes is followed by another without white space; in version 2, also where a digit
-# follows a letter.
+# A kind may be where a character of these classes is followed by another without white space; in
+# version 2, also where a digit follows a letter.
 _HINTS = np.zeros(N_CLASSES, np.bool_)
 _HINTS[[PERIOD, COMMA, COLON, SLASH, AT, NUMBER_SIGN, HYPHEN, SYMBOL]] = True
 _HINTS_NOW = _HINTS.copy()
@@ -109,7 +123,9 @@ _HINTS_NOW[[JOINER, MATH]] = True
 
 
 def joined_places(text: TextCharacters, kinds: Iterable[str], version: int = VERSION) -> np.ndarray:
-    """Return bool[n]: whether a character and the next one are within one stretch of one of the kinds; see find_kinds()."""
+    """Return bool[n]: whether a character and the next one are within one stretch of one of the
+    kinds; see find_kinds().
+    """
     joined = np.zeros(len(text.kinds), np.bool_)
     wanted = frozenset(kinds)
     for kind, start, end in find_kinds(text, version):
@@ -119,7 +135,8 @@ def joined_places(text: TextCharacters, kinds: Iterable[str], version: int = VER
 
 
 def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[str, int, int]]:
-    """Yield the kind of each stretch of a text that is of a kind, and where it begins and ends; each is within one chunk.
+    """Yield the kind of each stretch of a text that is of a kind, and where it begins and ends;
+    each is within one chunk.
 
     ``version``: of the patterns, that of the tokenizer.
     """
@@ -132,12 +149,16 @@ def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[s
         start, end = int(text.chunk_starts[chunk]), int(text.chunk_ends[chunk])
         characters = text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
         for match in pattern.finditer(characters):
-            if match.end() - match.start() > 1:  # else there is nothing to cut, as in a single picture
+            # else there is nothing to cut, as in a single picture
+            if match.end() - match.start() > 1:
                 yield str(match.lastgroup), start + match.start(), start + match.end()
 
 
-def join_abbreviations(text: TextCharacters, abbreviations: Collection[str], joined: np.ndarray) -> None:
-    """Mark the places within abbreviations with marks or digits within, such as *z.B.*; see joined_places().
+def join_abbreviations(
+    text: TextCharacters, abbreviations: Collection[str], joined: np.ndarray
+) -> None:
+    """Mark the places within abbreviations with marks or digits within, such as *z.B.*;
+    see joined_places().
 
     ``abbreviations``: as folded() gives them.
     """
@@ -149,7 +170,11 @@ def join_abbreviations(text: TextCharacters, abbreviations: Collection[str], joi
         characters = folded(text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass"))
         for word in _WORD_BEGINS.finditer(characters):
             begin = word.start()
-            stops = [stop for stop in range(begin + 2, min(begin + longest, end - start) + 1) if characters[stop - 1] == "."]
+            stops = [
+                stop
+                for stop in range(begin + 2, min(begin + longest, end - start) + 1)
+                if characters[stop - 1] == "."
+            ]
             if ends := [stop for stop in stops if characters[begin:stop] in abbreviations]:
                 joined[start + begin : start + ends[-1] - 1] = True
 

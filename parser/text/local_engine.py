@@ -1,8 +1,9 @@
 """Parsing of many files by several processes of this machine, each of which loads the model once.
 
-A process works on one file at a time. When a process dies, such as for want of memory, the files in progress are tried again,
-each alone; a file at which a process dies again is given up, and named. Then the remaining files are parsed side by side.
-Ctrl-C, or whatever else stops this process, ends all of its processes at once; files in progress leave nothing behind.
+A process works on one file at a time. When a process dies, such as for want of memory, the files in
+progress are tried again, each alone; a file at which a process dies again is given up, and named.
+Then the remaining files are parsed side by side. Ctrl-C, or whatever else stops this process, ends
+all of its processes at once; files in progress leave nothing behind.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from parser.text.worker import Work, begin_child, begin_parser, parse_in_child
 
 
 def parse_shards(
-    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = begin_parser
+    model_folder: Path,
+    shards: Sequence[Shard],
+    options: ParseOptions,
+    workers: int,
+    work: Work = begin_parser,
 ) -> Generator[Outcome, None, None]:
     """Parse files by processes of this machine; yield an outcome for each file, when it ends.
 
@@ -41,7 +46,10 @@ def parse_shards(
                 try:
                     outcome = alone.submit(shard).result()
                 except BrokenProcessPool:
-                    outcome = Outcome(shard, error=f"{shard.source}: the process died twice; is there enough memory?")
+                    outcome = Outcome(
+                        shard,
+                        error=f"{shard.source}: the process died twice; is there enough memory?",
+                    )
             yield outcome
 
 
@@ -55,7 +63,9 @@ class _Pool:
     def __init__(self, workers: int, work: Work, model_folder: Path, options: ParseOptions) -> None:
         # Not forked: a forked process would lack the threads of the libraries loaded here.
         context = multiprocessing.get_context("spawn")
-        self._executor = ProcessPoolExecutor(workers, context, begin_child, (work, model_folder, options))
+        self._executor = ProcessPoolExecutor(
+            workers, context, begin_child, (work, model_folder, options)
+        )
         self.under_way: dict[Future[Outcome], Shard] = {}
 
     def submit(self, shard: Shard) -> Future[Outcome]:
@@ -72,9 +82,15 @@ class _Pool:
     def __enter__(self) -> _Pool:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is not None:
-            for process in list(self._executor._processes.values()):  # kill_workers(), from Python 3.14 on
+            # kill_workers(), from Python 3.14 on
+            for process in list(self._executor._processes.values()):
                 process.kill()
         self._executor.shutdown()
         remove_half_files(self.under_way.values())
@@ -84,8 +100,8 @@ class _Pool:
 def _interrupts_blocked() -> Iterator[None]:
     """Delay Ctrl-C within the ``with`` block, except on Windows, where signals cannot be blocked.
 
-    A new process inherits the blocked signals. A terminal sends Ctrl-C to all processes, and a process that is still loading
-    would end with a traceback.
+    A new process inherits the blocked signals. A terminal sends Ctrl-C to all processes, and a
+    process that is still loading would end with a traceback.
     """
     if sys.platform == "win32":
         yield
@@ -97,8 +113,12 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _side_by_side(pool: _Pool, waiting: deque[Shard], workers: int) -> Generator[Outcome, None, None]:
-    """Parse the waiting files, until none is left or a process dies; files in progress then stay in ``pool.under_way``."""
+def _side_by_side(
+    pool: _Pool, waiting: deque[Shard], workers: int
+) -> Generator[Outcome, None, None]:
+    """Parse the waiting files, until none is left or a process dies;
+    files in progress then stay in ``pool.under_way``.
+    """
     died = False
     while (waiting or pool.under_way) and not died:
         while waiting and len(pool.under_way) < workers:

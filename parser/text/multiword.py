@@ -1,9 +1,10 @@
 """Splitting of multiword tokens into words, by rules learned from training.
 
-A rule rewrites one end of a token: ``'s`` at the end of *Germany's* becomes a word of its own, ``do`` at the beginning of a
-token becomes *de* and *o*, or a mark within it becomes the second word. Of the rules that fit a token, a linear decision
-takes the best, or none. Rules that training has seen with several forms are also tried with new forms. A token whose words no
-rule gives has them as they stand, such as French *au*.
+A rule rewrites one end of a token: ``'s`` at the end of *Germany's* becomes a word of its own,
+``do`` at the beginning of a token becomes *de* and *o*, or a mark within it becomes the second
+word. Of the rules that fit a token, a linear decision takes the best, or none. Rules that training
+has seen with several forms are also tried with new forms. A token whose words no rule gives has
+them as they stand, such as French *au*.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ TEMPLATES = (
 )
 PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 
-# A rule is tried with new forms if training saw it with so many forms, and with such a share of the forms that it fits.
+# A rule is tried with new forms if training saw it with so many forms,
+# and with such a share of the forms that it fits.
 _LEAST_FORMS, _LEAST_SHARE = 2, 0.08
 # A form that training saw this often is decided as a form; a rarer one may be a slip.
 _OFTEN = 4
@@ -47,7 +49,8 @@ class Rule(NamedTuple):
     Attributes:
         kind: SUFFIX: the token ends in ``part``; PREFIX: it begins with it; MARK: it has it within.
         part: of the token, folded.
-        words: SUFFIX: what ends the first word, and the words after it; PREFIX: the words before the last one, and what
+        words: SUFFIX: what ends the first word, and the words after it; PREFIX:
+            the words before the last one, and what
         begins it; MARK: none, the mark becomes the second word.
     """
 
@@ -56,7 +59,9 @@ class Rule(NamedTuple):
     words: tuple[str, ...] = ()
 
     def apply(self, form: str) -> tuple[str, ...] | None:
-        """Return the words of a token, in its own characters and case where the rule keeps them; None if a word is empty."""
+        """Return the words of a token, in its own characters and case where the rule keeps them;
+        None if a word is empty.
+        """
         if self.kind == MARK:
             words: tuple[str, ...] = (form.replace(self.part, "", 1), self.part)
         elif self.kind == SUFFIX:
@@ -73,7 +78,9 @@ class Rule(NamedTuple):
 
 
 def _as_written(word: str, part: str, form: str) -> str:
-    """Return a word of a rule with the characters of the token's part where it has them, in capitals if the token is."""
+    """Return a word of a rule with the characters of the token's part where it has them, in
+    capitals if the token is.
+    """
     place = folded(part).rfind(word)
     if word and place >= 0:
         return part[place : place + len(word)]
@@ -92,18 +99,27 @@ def rules_of(form: str, words: Sequence[str]) -> list[Rule]:
     if same:
         candidates.append(Rule(SUFFIX, small[same:], (parts[0][same:], *parts[1:])))
     if end:
-        candidates.append(Rule(PREFIX, small[: len(small) - end], (*parts[:-1], parts[-1][: len(parts[-1]) - end])))
+        candidates.append(
+            Rule(
+                PREFIX, small[: len(small) - end], (*parts[:-1], parts[-1][: len(parts[-1]) - end])
+            )
+        )
     return [rule for rule in candidates if rule.apply(form) == tuple(words)]
 
 
 def _common(first: str, second: str) -> int:
     """Return the length of the longest common beginning of two strings."""
-    return next((n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second)))
+    return next(
+        (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
+        min(len(first), len(second)),
+    )
 
 
 @dataclass(frozen=True)
 class SplitCandidate:
-    """A rule that fits a token: its words, and uint64[atoms] of the decision without those of the neighbours."""
+    """A rule that fits a token: its words, and uint64[atoms] of the decision without those of the
+    neighbours.
+    """
 
     rule: Rule
     words: tuple[str, ...]
@@ -135,7 +151,10 @@ class MultiwordRules:
         self._open: defaultdict[tuple[str, str], list[Rule]] = defaultdict(list)
         for rule in self.open_rules:
             self._open[rule.kind, rule.part].append(rule)
-        parts = {kind: tuple(part for rule_kind, part in self._open if rule_kind == kind) for kind in (SUFFIX, PREFIX, MARK)}
+        parts = {
+            kind: tuple(part for rule_kind, part in self._open if rule_kind == kind)
+            for kind in (SUFFIX, PREFIX, MARK)
+        }
         self._suffixes = parts[SUFFIX]
         self._prefixes = parts[PREFIX]
         self._marks = frozenset(parts[MARK])
@@ -150,25 +169,36 @@ class MultiwordRules:
             if words != (form,):
                 split[form, words] += 1
         possible = {token: rules_of(*token) for token in split}
-        followed = {(folded(form), rule) for (form, _), form_rules in possible.items() for rule in form_rules}
+        followed = {
+            (folded(form), rule)
+            for (form, _), form_rules in possible.items()
+            for rule in form_rules
+        }
         support = Counter(rule for _, rule in followed)
         rules: defaultdict[str, Counter[Rule]] = defaultdict(Counter)
         exact: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for (form, words), count in split.items():
             if form_rules := possible[form, words]:
-                rules[folded(form)][max(form_rules, key=support.__getitem__)] += count  # the one that most forms have
+                # the one that most forms have
+                rules[folded(form)][max(form_rules, key=support.__getitem__)] += count
             else:
                 exact[form][words] += count
         usual = {form: counts.most_common(1)[0][0] for form, counts in exact.items()}
         totals = {small: forms[small] for small in rules}
-        return cls(usual, rules, totals, _open_rules(rules, forms), lambda small: min(forms[small], _OFTEN))
+        return cls(
+            usual, rules, totals, _open_rules(rules, forms), lambda small: min(forms[small], _OFTEN)
+        )
 
     def rule_of(self, form: str, words: Sequence[str]) -> Rule | None:
-        """Return the rule by which training splits a token into these words; None if it has none."""
+        """Return the rule by which training splits a token into these words;
+        None if it has none.
+        """
         form_rules = self.rules.get(folded(form), {})
         return next((rule for rule in rules_of(form, words) if rule in form_rules), None)
 
-    def candidates(self, form: str, right: Rule | None = None, *, learning: bool = False) -> list[SplitCandidate]:
+    def candidates(
+        self, form: str, right: Rule | None = None, *, learning: bool = False
+    ) -> list[SplitCandidate]:
         """Return the rules that fit a form.
 
         While learning, this occurrence, for which a rule is right or none, does not count.
@@ -176,13 +206,25 @@ class MultiwordRules:
         small = folded(form)
         if len(small) != len(form) or len(form) < 2:
             return []
-        is_open = small.endswith(self._suffixes) or small.startswith(self._prefixes) or not self._marks.isdisjoint(small)
+        is_open = (
+            small.endswith(self._suffixes)
+            or small.startswith(self._prefixes)
+            or not self._marks.isdisjoint(small)
+        )
         if not is_open and small not in self.rules:  # nearly every form
             return []
-        wanted = [rule for rule, count in self.rules.get(small, {}).items() if count > (learning and rule == right)]
+        wanted = [
+            rule
+            for rule, count in self.rules.get(small, {}).items()
+            if count > (learning and rule == right)
+        ]
         finished = set()
         for kind, part in _parts_of(small):
-            more = [rule for rule in self._open.get((kind, part), ()) if rule not in wanted] if kind not in finished else ()
+            more = (
+                [rule for rule in self._open.get((kind, part), ()) if rule not in wanted]
+                if kind not in finished
+                else ()
+            )
             if more:
                 finished.add(kind)
                 wanted += more
@@ -193,7 +235,9 @@ class MultiwordRules:
             if words is not None
         ]
 
-    def _atoms(self, rule: Rule, form: str, small: str, right: Rule | None, learning: bool) -> np.ndarray:
+    def _atoms(
+        self, rule: Rule, form: str, small: str, right: Rule | None, learning: bool
+    ) -> np.ndarray:
         total = self.totals.get(small) or self.seen(small)
         total -= learning
         count = self.rules.get(small, {}).get(rule, 0) - (learning and rule == right)
@@ -201,23 +245,41 @@ class MultiwordRules:
         share = "new"
         if total > 0:
             share = "rare" if is_rare else f"{min(total, 3)} {round(4 * count / total)}"
-        stem = small[: len(small) - len(rule.part)] if rule.kind == SUFFIX else small[len(rule.part) :]
+        stem = (
+            small[: len(small) - len(rule.part)] if rule.kind == SUFFIX else small[len(rule.part) :]
+        )
         near = stem[::-1] if rule.kind == SUFFIX else stem
         case = "upper" if form.isupper() else "title" if form[:1].isupper() else "lower"
-        texts = ["\t".join([rule.kind, rule.part, *rule.words]), rule.kind, share, small if total >= _OFTEN else ""]
-        texts += [near[:1], near[:2], near[:3], str(min(len(stem), 4)), case, str(min(self.seen(stem), 2))]
+        texts = [
+            "\t".join([rule.kind, rule.part, *rule.words]),
+            rule.kind,
+            share,
+            small if total >= _OFTEN else "",
+        ]
+        texts += [
+            near[:1],
+            near[:2],
+            near[:3],
+            str(min(len(stem), 4)),
+            case,
+            str(min(self.seen(stem), 2)),
+        ]
         return np.array([hash_of(text) for text in texts] + [0] * 4, np.uint64)
 
 
 def _open_rules(rules: Mapping[str, Mapping[Rule, int]], forms: Iterable[str]) -> list[Rule]:
-    """Return the rules that training saw with several forms, and with enough of the forms that they fit."""
+    """Return the rules that training saw with several forms,
+    and with enough of the forms that they fit.
+    """
     by_rule = Counter(rule for form_rules in rules.values() for rule in form_rules)
     parts = {(rule.kind, rule.part) for rule in by_rule}
     fitting = Counter(part for form in forms for part in {*_parts_of(form)} & parts)
     return [
         rule
         for rule, count in by_rule.items()
-        if count >= _LEAST_FORMS and rule.part and count >= _LEAST_SHARE * fitting[rule.kind, rule.part]
+        if count >= _LEAST_FORMS
+        and rule.part
+        and count >= _LEAST_SHARE * fitting[rule.kind, rule.part]
     ]
 
 
@@ -241,7 +303,9 @@ class WordSplitter:
         self._candidates: dict[str, list[SplitCandidate]] = {}
         self._neighbours: dict[str, tuple[int, int, int]] = {}
 
-    def words(self, forms: Sequence[str], bounds: Iterable[tuple[int, int]]) -> list[tuple[str, ...]]:
+    def words(
+        self, forms: Sequence[str], bounds: Iterable[tuple[int, int]]
+    ) -> list[tuple[str, ...]]:
         """Return the words of each token.
 
         Args:
@@ -269,7 +333,9 @@ class WordSplitter:
                         atoms.append(self.with_neighbours(candidate, before, after))
         if open_:
             scores = np.empty(len(open_), np.int64)
-            scores_of(self.weights, np.array(atoms), PROGRAM, np.empty(len(TEMPLATES), np.uint64), scores)
+            scores_of(
+                self.weights, np.array(atoms), PROGRAM, np.empty(len(TEMPLATES), np.uint64), scores
+            )
             best: dict[int, int] = {}
             for (t, candidate), its_score in zip(open_, scores.tolist(), strict=True):
                 if its_score > best.get(t, 0):
@@ -278,14 +344,18 @@ class WordSplitter:
         return words
 
     def with_neighbours(self, candidate: SplitCandidate, before: str, after: str) -> np.ndarray:
-        """Return uint64[atoms] of a decision, with the forms before and after the token; "": there is none."""
+        """Return uint64[atoms] of a decision, with the forms before and after the token; "":
+        there is none.
+        """
         atoms = candidate.atoms.copy()
         earlier, later = self._hashes(before), self._hashes(after)
         atoms[-4:] = earlier[0], later[0], earlier[2], later[1]
         return atoms
 
     def _hashes(self, form: str) -> tuple[int, int, int]:
-        """Return the hashes of a form, of its first two and of its last two characters; of no form, those of a blank."""
+        """Return the hashes of a form, of its first two and of its last two characters;
+        of no form, those of a blank.
+        """
         if (hashes := self._neighbours.get(form)) is None:
             shown = form or " "
             hashes = hash_of(shown), hash_of(shown[:2]), hash_of(shown[-2:])
@@ -296,7 +366,11 @@ class WordSplitter:
     def _of_form(self, form: str) -> list[SplitCandidate]:
         candidates = self.rules.candidates(form)
         if form in self.rules.exact and not candidates:
-            candidates = [SplitCandidate(Rule(MARK, ""), self.rules.exact[form], np.zeros(len(ATOMS), np.uint64))]
+            candidates = [
+                SplitCandidate(
+                    Rule(MARK, ""), self.rules.exact[form], np.zeros(len(ATOMS), np.uint64)
+                )
+            ]
         if len(self._candidates) < _KEPT_FORMS:
             self._candidates[form] = candidates
         return candidates
@@ -304,6 +378,8 @@ class WordSplitter:
 
 @kernel()
 def scores_of(weights, atoms, templates, keys, scores):
-    """Fill in int64[decisions] with the score of each row of atoms, uint64[decisions, atoms]; ``keys``: see score()."""
+    """Fill in int64[decisions] with the score of each row of atoms, uint64[decisions, atoms];
+    ``keys``: see score().
+    """
     for row in range(len(atoms)):
         scores[row] = score(weights, atoms[row], templates, keys)

@@ -1,11 +1,15 @@
-"""The way of a text: blocks, one pass over their characters, the segmenter, and the notes of CoNLL-U about spaces.
+"""The way of a text: blocks, one pass over their characters, the segmenter,
+and the notes of CoNLL-U about spaces.
 
-Commands, library, server, spaCy, workers and training hold one ``TextPipeline``. Each part owns one thing:
+Commands, library, server, spaCy, workers and training hold one ``TextPipeline``.
+Each part owns one thing:
 
 * blocks.py: which white space ends a line or a paragraph, and where a long text is cut.
-* A ``Splitter``, the tokenizer or ``BlankSplitter``: the tokens of a block with their places in it, and the ends of sentences.
+* A ``Splitter``, the tokenizer or ``BlankSplitter``: the tokens of a block with their places in it,
+  and the ends of sentences.
 * segmenter.py, where there is one: the ends of sentences within a paragraph, from the words.
-* This module: the places of tokens in the whole text, which sentences begin paragraphs, SpaceAfter and the rest of MISC.
+* This module: the places of tokens in the whole text, which sentences begin paragraphs,
+  SpaceAfter and the rest of MISC.
 """
 
 from __future__ import annotations
@@ -26,7 +30,14 @@ from parser.model.packs import named_folder
 from parser.model_folder import MODEL, SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER, has_tokenizer
 from parser.text.abbreviations import read_abbreviations
 from parser.text.blocks import LINE_END, Block, blocks_of, paragraph_ends
-from parser.text.tokens import SplitSentence, Token, TokenizedSentence, TokenizerError, blank_words, conllu_lines
+from parser.text.tokens import (
+    SplitSentence,
+    Token,
+    TokenizedSentence,
+    TokenizerError,
+    blank_words,
+    conllu_lines,
+)
 
 if TYPE_CHECKING:
     from parser.text.segmenter import Segmenter
@@ -37,7 +48,9 @@ TRAIN_TOKENIZER = "optimal-step train_tokenizer {} --train FILE --dev FILE"
 # The message about a text that is CoNLL-U.
 IS_CONLLU = "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
 
-_ESCAPES = str.maketrans({" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"})
+_ESCAPES = str.maketrans(
+    {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}
+)
 
 
 class Splitter(Protocol):
@@ -50,7 +63,9 @@ class Splitter(Protocol):
     finds_sentences: bool
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
-        """Return the sentences of a text; a sentence ends where a paragraph does, see SentenceEnds."""
+        """Return the sentences of a text; a sentence ends where a paragraph does,
+        see SentenceEnds.
+        """
 
 
 class BlankSplitter:
@@ -64,7 +79,10 @@ class BlankSplitter:
         words = [list(blank_words(text, start, end)) for start, end in pairwise(lines)]
         return [
             SplitSentence(
-                [form for form, _ in line], [(form,) for form, _ in line], [place for _, place in line], [1] * len(line)
+                [form for form, _ in line],
+                [(form,) for form, _ in line],
+                [place for _, place in line],
+                [1] * len(line),
             )
             for line in words
             if line
@@ -93,8 +111,12 @@ class TextPipeline:
 
     @classmethod
     def of_options(cls, folder: Path, options: ParseOptions) -> TextPipeline:
-        """Return the pipeline of a model, with the options tokenizer, tokens and abbreviations; see of_model()."""
-        abbreviations = None if options.abbreviations is None else read_abbreviations(options.abbreviations)
+        """Return the pipeline of a model, with the options tokenizer, tokens and abbreviations;
+        see of_model().
+        """
+        abbreviations = (
+            None if options.abbreviations is None else read_abbreviations(options.abbreviations)
+        )
         return cls.of_model(folder, options.tokenizer, options.tokens, abbreviations)
 
     @classmethod
@@ -109,7 +131,8 @@ class TextPipeline:
 
         Args:
             folder: of the model or the run.
-            tokenizer: another tokenizer to use instead, which then also decides where sentences end; see of_file().
+            tokenizer: another tokenizer to use instead,
+                which then also decides where sentences end; see of_file().
             tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
             abbreviations: the user's own; see read_abbreviations().
 
@@ -126,7 +149,9 @@ class TextPipeline:
         for candidate in folders:
             if has_tokenizer(candidate):
                 pipeline = cls.of_file(candidate / TOKENIZER, abbreviations)
-                return cls(pipeline.splitter, _segmenter_of(candidate), pipeline.path, abbreviations)
+                return cls(
+                    pipeline.splitter, _segmenter_of(candidate), pipeline.path, abbreviations
+                )
         raise TokenizerError(f"{folder}: {missing_tokenizer(folder)}")
 
     @classmethod
@@ -143,31 +168,48 @@ class TextPipeline:
         """
         if path.is_dir():
             path = next(
-                (candidate / TOKENIZER for candidate in (path, path / MODEL) if has_tokenizer(candidate)), path / TOKENIZER
+                (
+                    candidate / TOKENIZER
+                    for candidate in (path, path / MODEL)
+                    if has_tokenizer(candidate)
+                ),
+                path / TOKENIZER,
             )
         if not path.exists():
             raise TokenizerError(
-                f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a model, or its folder"
+                f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a "
+                "model, or its folder"
             )
         if path.name != TOKENIZER:
             raise TokenizerError(
-                f"{path}: this is not {TOKENIZER} of a model; UDPipe 1 is no longer read; name the folder of a model with a "
-                f"tokenizer, or train one: {TRAIN_TOKENIZER.format('MODEL')}"
+                f"{path}: this is not {TOKENIZER} of a model; UDPipe 1 is no longer read; name the "
+                "folder of a model with a tokenizer, or train one: "
+                f"{TRAIN_TOKENIZER.format('MODEL')}"
             )
-        from parser.text.character_tokenizer import CharacterTokenizer  # compiled loops that CoNLL-U does not need
+        # compiled loops that CoNLL-U does not need
+        from parser.text.character_tokenizer import CharacterTokenizer
 
         loaded = CharacterTokenizer.load(path.parent)
-        return cls(loaded.with_abbreviations(abbreviations) if abbreviations else loaded, None, path, abbreviations)
+        return cls(
+            loaded.with_abbreviations(abbreviations) if abbreviations else loaded,
+            None,
+            path,
+            abbreviations,
+        )
 
     def warm_up(self) -> None:
-        """Compile the kernels of the tokenizer and the segmenter, or load them if they are compiled."""
+        """Compile the kernels of the tokenizer and the segmenter,
+        or load them if they are compiled.
+        """
         self.splitter.split("A b's c.\nD")
         if self.segmenter is not None:
             tokens = [Token("a", ("a",), space_after=True)]
             self.segmenter.split([tokens])  # in 8 bits
             self.segmenter.probabilities([tokens])  # in single precision
 
-    def read(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[TokenizedSentence]:
+    def read(
+        self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL
+    ) -> list[TokenizedSentence]:
         """Return the sentences of a text, the same as in conllu().
 
         Raises:
@@ -176,13 +218,18 @@ class TextPipeline:
         """
         return self.read_all([text], sentences)[0]
 
-    def read_all(self, texts: Iterable[str], sentences: SentenceEnds = SentenceEnds.MODEL) -> list[list[TokenizedSentence]]:
-        """Return read() of each text; the segmenter reads all texts together, which is faster for short ones.
+    def read_all(
+        self, texts: Iterable[str], sentences: SentenceEnds = SentenceEnds.MODEL
+    ) -> list[list[TokenizedSentence]]:
+        """Return read() of each text; the segmenter reads all texts together,
+        which is faster for short ones.
 
         Raises:
             TokenizerError, UnicodeEncodeError: see read().
         """
-        blocks = [list(blocks_of(io.BytesIO(text.encode()), "the text", sentences)) for text in texts]
+        blocks = [
+            list(blocks_of(io.BytesIO(text.encode()), "the text", sentences)) for text in texts
+        ]
         block_sentences = iter(self._split(list(chain.from_iterable(blocks)), sentences))
         placed_texts = []
         for text_blocks in blocks:
@@ -200,13 +247,15 @@ class TextPipeline:
     ) -> Iterator[bytes]:
         """Yield the CoNLL-U of a text, in pieces of whole sentences.
 
-        It has ids, forms, multiword tokens, MISC (see _misc()), and the comments newdoc, newpar, sent_id and text.
+        It has ids, forms, multiword tokens, MISC (see _misc()), and the comments newdoc,
+        newpar, sent_id and text.
 
         Args:
             source: the text in UTF-8.
             name: of the text, in errors.
             sentences: where they end.
-            ranges: write the place of each token in the text (TokenRange=START:END, in characters from 0).
+            ranges: write the place of each token in the text (TokenRange=START:END,
+                in characters from 0).
             warn: called with a warning if the text is CoNLL-U itself.
 
         Raises:
@@ -236,27 +285,43 @@ class TextPipeline:
 
     def _split(self, blocks: Sequence[Block], sentences: SentenceEnds) -> list[list[list[Token]]]:
         """Return the sentences of each block."""
-        if not (self.splitter.finds_sentences or self.segmenter or sentences == SentenceEnds.LINE) and blocks:
+        if (
+            not (self.splitter.finds_sentences or self.segmenter or sentences == SentenceEnds.LINE)
+            and blocks
+        ):
             raise TokenizerError(
-                "--tokens space needs a segmenter, which this model lacks; put each sentence on its own line, and add "
-                "--sentences line (in Python: parse_text(..., sentences='line'))"
+                "--tokens space needs a segmenter, which this model lacks; put each sentence on "
+                "its own line, and add --sentences line (in Python: "
+                "parse_text(..., sentences='line'))"
             )
-        tokens = [tokens_of_block(block, self.splitter.split(block.text, sentences)) for block in blocks]
+        tokens = [
+            tokens_of_block(block, self.splitter.split(block.text, sentences)) for block in blocks
+        ]
         if self.segmenter is None or sentences == SentenceEnds.LINE:
             return tokens
-        paragraphs = [_paragraphs(block, block_tokens, sentences) for block, block_tokens in zip(blocks, tokens, strict=True)]
+        paragraphs = [
+            _paragraphs(block, block_tokens, sentences)
+            for block, block_tokens in zip(blocks, tokens, strict=True)
+        ]
         divided = iter(self.segmenter.split(list(chain.from_iterable(paragraphs))))
         return [
-            [sentence for _ in block_paragraphs for sentence in self._joined(next(divided))] for block_paragraphs in paragraphs
+            [sentence for _ in block_paragraphs for sentence in self._joined(next(divided))]
+            for block_paragraphs in paragraphs
         ]
 
     def _joined(self, paragraph: list[list[Token]]) -> list[list[Token]]:
-        """Return the sentences of the segmenter, joined where one ends with an abbreviation of the user's that goes on."""
+        """Return the sentences of the segmenter,
+        joined where one ends with an abbreviation of the user's that goes on.
+        """
         if not self._abbreviations:
             return paragraph
         joined: list[list[Token]] = []
         for sentence in paragraph:
-            name = self._abbreviations.get(joined[-1][-1].form.lower().replace("\u2019", "'")) if joined else None
+            name = (
+                self._abbreviations.get(joined[-1][-1].form.lower().replace("\u2019", "'"))
+                if joined
+                else None
+            )
             if name or (name is not None and not sentence[0].form[:1].isupper()):
                 joined[-1] = joined[-1] + sentence
             else:
@@ -267,24 +332,35 @@ class TextPipeline:
 def tokens_of_block(block: Block, split_sentences: Sequence[SplitSentence]) -> list[list[Token]]:
     """Return the tokens of sentences, with their places in the whole text."""
     start, text = block
-    ends = [*(place[0] for sentence in split_sentences for place in sentence.places), len(text) + 1]
+    ends = [
+        *(place[0] for sentence in split_sentences for place in sentence.places),
+        len(text) + 1,
+    ]
     following = iter(ends[1:])  # where the next token begins
     marked = BYTE_ORDER_MARK in text  # which is no separator
     token_lists = []
     for forms, words, places, lines in split_sentences:
         sentence = []
-        for form, token_words, (begin, end), line, then in zip(forms, words, places, lines, following, strict=False):
-            space = then > end and not (marked and then <= len(text) and not text[end:then].strip(BYTE_ORDER_MARK))
+        for form, token_words, (begin, end), line, then in zip(
+            forms, words, places, lines, following, strict=False
+        ):
+            space = then > end and not (
+                marked and then <= len(text) and not text[end:then].strip(BYTE_ORDER_MARK)
+            )
             sentence.append(Token(form, token_words, space, "", start + begin, start + end, line))
         token_lists.append(sentence)
     return token_lists
 
 
-def _paragraphs(block: Block, tokens: list[list[Token]], sentences: SentenceEnds) -> list[list[Token]]:
+def _paragraphs(
+    block: Block, tokens: list[list[Token]], sentences: SentenceEnds
+) -> list[list[Token]]:
     """Return the tokens of each paragraph."""
     ends, last, paragraphs = paragraph_ends(sentences), None, []
     for sentence in tokens:
-        if last is None or ends.search(block.text, last - block.start, sentence[0].start - block.start):
+        if last is None or ends.search(
+            block.text, last - block.start, sentence[0].start - block.start
+        ):
             paragraphs.append(sentence)
         else:
             paragraphs[-1] += sentence
@@ -293,9 +369,13 @@ def _paragraphs(block: Block, tokens: list[list[Token]], sentences: SentenceEnds
 
 
 def _placed(
-    split_blocks: Iterable[tuple[Block, list[list[Token]]]], sentences: SentenceEnds, ranges: bool = False
+    split_blocks: Iterable[tuple[Block, list[list[Token]]]],
+    sentences: SentenceEnds,
+    ranges: bool = False,
 ) -> Iterator[list[TokenizedSentence]]:
-    """Yield the sentences of each block, with MISC, once the next token is found: the space before it belongs to them."""
+    """Yield the sentences of each block, with MISC, once the next token is found:
+    the space before it belongs to them.
+    """
     ends = paragraph_ends(sentences)
     waiting: tuple[Block, list[list[Token]], str | None, bool] | None = None
     gap = ""  # the text after the last token
@@ -333,7 +413,8 @@ def _with_misc(
         ends: of paragraphs.
         ranges: write TokenRange.
     """
-    start, text = block.start, block.text.replace("\0", " ")  # a NUL counts as a space, and CoNLL-U cannot hold it
+    # a NUL counts as a space, and CoNLL-U cannot hold it
+    start, text = block.start, block.text.replace("\0", " ")
     after = after.replace("\0", " ")
     tokenized = []
     following = chain(chain.from_iterable(block_tokens), [None])
@@ -346,8 +427,16 @@ def _with_misc(
             end = token.end - start
             gap = after if then is None else text[end : then.start - start]
             written = text[token.start - start : end]
-            if before or ranges or written != token.form or gap != (" " if token.space_after else ""):
-                token = replace(token, misc=_misc((before or "").replace("\0", " "), written, gap, token, ranges))
+            if (
+                before
+                or ranges
+                or written != token.form
+                or gap != (" " if token.space_after else "")
+            ):
+                token = replace(
+                    token,
+                    misc=_misc((before or "").replace("\0", " "), written, gap, token, ranges),
+                )
             tokens.append(token)
             before = None
         tokenized.append(TokenizedSentence(tokens, begins))
@@ -358,8 +447,9 @@ def _with_misc(
 def _misc(before: str, written: str, after: str, token: Token, ranges: bool) -> str:
     """Return MISC, from which the text can be rebuilt to the last character.
 
-    SpacesBefore holds the spaces at the beginning of the text, SpacesAfter the spaces after a token, unless there is one space
-    or none (SpaceAfter=No). SpacesInToken holds the token as it is in the text, if that differs from its form.
+    SpacesBefore holds the spaces at the beginning of the text, SpacesAfter the spaces after a
+    token, unless there is one space or none (SpaceAfter=No). SpacesInToken holds the token as it is
+    in the text, if that differs from its form.
     """
     fields = {
         "SpacesBefore": before,
@@ -368,15 +458,24 @@ def _misc(before: str, written: str, after: str, token: Token, ranges: bool) -> 
         "SpacesInToken": "" if written == token.form else written,
         "TokenRange": f"{token.start}:{token.end}" if ranges else "",
     }
-    return "|".join(f"{name}={value.translate(_ESCAPES)}" for name, value in fields.items() if value) or EMPTY
+    return (
+        "|".join(f"{name}={value.translate(_ESCAPES)}" for name, value in fields.items() if value)
+        or EMPTY
+    )
 
 
 def missing_tokenizer(folder: Path) -> str:
     """Return why a model or a run without a tokenizer of ours parses no text, and what to type."""
-    another = "or name the tokenizer of another model (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+    another = (
+        "or name the tokenizer of another model (--tokenizer FILE, "
+        "Parser.load(folder, tokenizer=FILE))"
+    )
     train = f"train one: {TRAIN_TOKENIZER.format(shlex.quote(str(folder)))}"
     if any((candidate / UDPIPE_TOKENIZER).is_file() for candidate in (folder, folder / MODEL)):
-        return f"its tokenizer {UDPIPE_TOKENIZER} is of UDPipe 1, which is no longer read; {train}; {another}"
+        return (
+            f"its tokenizer {UDPIPE_TOKENIZER} is of UDPipe 1, which is no longer read; {train}; "
+            f"{another}"
+        )
     return f"there is no tokenizer; {train}; {another}"
 
 
@@ -388,7 +487,8 @@ def _segmenter_of(folder: Path) -> Segmenter | None:
     """
     if not (folder / SEGMENTER).is_file():
         return None
-    from parser.text.segmenter import Segmenter  # compiled loops that a model without one does not need
+    # compiled loops that a model without one does not need
+    from parser.text.segmenter import Segmenter
 
     return Segmenter.load(folder)
 
@@ -427,7 +527,8 @@ def conllu_source(
     options: ParseOptions,
     warn: Callable[[str], object] | None = None,
 ) -> BinaryIO:
-    """Return the stream unchanged, or for text its CoNLL-U, in which each sentence is made when it is read.
+    """Return the stream unchanged, or for text its CoNLL-U,
+    in which each sentence is made when it is read.
 
     Args:
         pipeline: splits the text; None: the stream is CoNLL-U.
@@ -440,4 +541,6 @@ def conllu_source(
     """
     if pipeline is None:
         return source
-    return as_stream(pipeline.conllu(source, name, options.sentences or SentenceEnds.MODEL, options.places, warn))
+    return as_stream(
+        pipeline.conllu(source, name, options.sentences or SentenceEnds.MODEL, options.places, warn)
+    )

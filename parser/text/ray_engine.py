@@ -1,9 +1,10 @@
 """Parsing of many files by the workers of a Ray cluster, through Ray Data (extra ``ray``).
 
-RAY_ADDRESS names the cluster, else one that runs on this machine is used, else one is started, and ends with the work. Model,
-input and output must have the same paths on all machines, such as on a shared file system. Each worker loads the model once and
-takes one file at a time. Ray replaces a lost worker and tries its file again; a file that loses workers again and again is
-given up, and named.
+RAY_ADDRESS names the cluster, else one that runs on this machine is used, else one is started, and
+ends with the work. Model, input and output must have the same paths on all machines, such as on a
+shared file system. Each worker loads the model once and takes one file at a time. Ray replaces a
+lost worker and tries its file again; a file that loses workers again and again is given up, and
+named.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class _Worker:
         with tries.open("ab") as file:
             file.write(b".")
         if tries.stat().st_size > _TRIES:
-            outcome = Outcome(shard, error=f"{shard.source}: {_TRIES} workers were lost on it; is there enough memory?")
+            outcome = Outcome(
+                shard,
+                error=f"{shard.source}: {_TRIES} workers were lost on it; is there enough memory?",
+            )
         else:
             outcome = self._parse(shard)
         tries.unlink()
@@ -63,7 +67,11 @@ def _tries(shard: Shard) -> Path:
 
 
 def parse_shards(
-    model_folder: Path, shards: Sequence[Shard], options: ParseOptions, workers: int, work: Work = begin_parser
+    model_folder: Path,
+    shards: Sequence[Shard],
+    options: ParseOptions,
+    workers: int,
+    work: Work = begin_parser,
 ) -> Generator[Outcome, None, None]:
     """Parse files as in local_engine.py, by at most ``workers`` workers of the cluster.
 
@@ -76,7 +84,8 @@ def parse_shards(
         from ray.data import ActorPoolStrategy, DataContext
     except ImportError as error:
         raise BulkError(
-            "Ray is not installed; pip install ray, or pip install '.[ray]' in a checkout, or use --engine=local"
+            "Ray is not installed; pip install ray, or pip install '.[ray]' in a checkout, "
+            "or use --engine=local"
         ) from error
     if not shards:
         return
@@ -84,7 +93,8 @@ def parse_shards(
     if ours:
         terminate = signal.getsignal(signal.SIGTERM)
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        signal.signal(signal.SIGTERM, terminate)  # Ray's handler would exit silently, with another status
+        # Ray's handler would exit silently, with another status
+        signal.signal(signal.SIGTERM, terminate)
     left = set(shards)
     try:
         context = DataContext.get_current()
@@ -94,11 +104,18 @@ def parse_shards(
             _tries(shard).unlink(missing_ok=True)  # of a run that was killed
         cores = int(ray.cluster_resources().get("CPU", 1))
         # Workers of a running cluster have another working folder.
-        named = {Shard(os.path.abspath(shard.source), os.path.abspath(shard.target)): shard for shard in shards}
-        outcomes = ray.data.from_items([asdict(shard) for shard in named], override_num_blocks=len(shards)).map(
+        named = {
+            Shard(os.path.abspath(shard.source), os.path.abspath(shard.target)): shard
+            for shard in shards
+        }
+        outcomes = ray.data.from_items(
+            [asdict(shard) for shard in named], override_num_blocks=len(shards)
+        ).map(
             _Worker,
             fn_constructor_args=(str(model_folder.absolute()), _anywhere(options), work),
-            compute=ActorPoolStrategy(size=min(workers, cores, len(shards)), max_tasks_in_flight_per_actor=1),
+            compute=ActorPoolStrategy(
+                size=min(workers, cores, len(shards)), max_tasks_in_flight_per_actor=1
+            ),
             num_cpus=1,
         )
         for row in outcomes.iter_rows():
@@ -107,7 +124,9 @@ def parse_shards(
             left.discard(shard)
             yield Outcome(**outcome | {"shard": shard, "warnings": tuple(outcome["warnings"])})
     except ray.exceptions.RayError as error:
-        raise BulkError(f"Ray's cluster failed ({error}); finished files are kept: start the same command again") from error
+        raise BulkError(
+            f"Ray's cluster failed ({error}); finished files are kept: start the same command again"
+        ) from error
     finally:
         if ours:
             ray.shutdown()

@@ -1,8 +1,10 @@
-"""Where sentences end: a decision after each token, from left to right, from the forms, affixes and shapes of the tokens
-around it, from what training says of these forms, from the sentence begun, and from the ends of lines.
+"""Where sentences end: a decision after each token, from left to right, from the forms, affixes and
+shapes of the tokens around it, from what training says of these forms, from the sentence begun, and
+from the ends of lines.
 
-A line end says more if the next word would still have fitted into the line than if the line is wrapped. Whether the lines of a
-paragraph are wrapped is seen in the paragraph alone, so that cutting the text between paragraphs changes nothing.
+A line end says more if the next word would still have fitted into the line than if the line is
+wrapped. Whether the lines of a paragraph are wrapped is seen in the paragraph alone, so that
+cutting the text between paragraphs changes nothing.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ from parser.text.decisions import (
     score,
 )
 
-# Rows of properties of each token. ``kinds`` are the classes of its first and last character, ``gap`` the white space after
-# it, ``line`` how a line ends after it, ``ends`` to ``capitals`` the odds in training, ``listed`` whether it is a known
-# abbreviation.
+# Rows of properties of each token. ``kinds`` are the classes of its first and last character,
+# ``gap`` the white space after it, ``line`` how a line ends after it, ``ends`` to ``capitals`` the
+# odds in training, ``listed`` whether it is a known abbreviation.
 ROWS = (
     *("form", "prefix3", "suffix3", "suffix2", "suffix1", "shape", "kfirst", "klast", "gap"),
     *("line", "ends", "begins", "capitals", "listed"),
@@ -55,17 +57,25 @@ LINE_END, ODDS_END, ODDS_BEGIN, ODDS_CAPITAL, KIND_LISTED = range(9, len(ROWS))
 _NARROW = 30
 _NO_LINE, SHORT_LINE = 1, 5
 
-# Classes of the odds to begin a sentence: 6 to 15 percent of the occurrences, and a form with too few of them.
+# Classes of the odds to begin a sentence: 6 to 15 percent of the occurrences,
+# and a form with too few of them.
 _OFTEN, _FEW = 4, 8
 
 _BEFORE, _AFTER = 3, 4
 # Atoms of the token at a distance, such as ``form-1`` and ``form+2``, and of the sentence begun.
 _WINDOW = [(row, distance) for row in range(len(ROWS)) for distance in range(-_BEFORE, _AFTER + 1)]
 _HISTORY = ("length", "quotes", "opener", "kopener")
-ATOMS = (*(f"{ROWS[row]}{distance:+d}" if distance else ROWS[row] for row, distance in _WINDOW), *_HISTORY)
+ATOMS = (
+    *(f"{ROWS[row]}{distance:+d}" if distance else ROWS[row] for row, distance in _WINDOW),
+    *_HISTORY,
+)
 
 TEMPLATES = (
-    *(atom for atom in ATOMS if atom.startswith(("form", "suffix3", "prefix3", "suffix1", "shape"))),
+    *(
+        atom
+        for atom in ATOMS
+        if atom.startswith(("form", "suffix3", "prefix3", "suffix1", "shape"))
+    ),
     *("ends", "begins+1", "begins+2", "ends-1", "capitals+1"),
     *("capitals-1", "length", "quotes", "opener"),
     *("line", "gap-1", "gap+1 line+1"),
@@ -119,7 +129,9 @@ class SentenceEndModel(NamedTuple):
         return cls(weights, PROGRAM, PLACES, forms, threshold)
 
 
-def find_ends(text: TextCharacters, tokens: np.ndarray, model: SentenceEndModel, powers: np.ndarray) -> np.ndarray:
+def find_ends(
+    text: TextCharacters, tokens: np.ndarray, model: SentenceEndModel, powers: np.ndarray
+) -> np.ndarray:
     """Return bool[tokens], whether a sentence ends after each token.
 
     ``tokens``: int32[2, tokens], as find_tokens() returns them.
@@ -127,7 +139,9 @@ def find_ends(text: TextCharacters, tokens: np.ndarray, model: SentenceEndModel,
     rows = token_rows(text, tokens, model.forms, powers)
     ends = np.zeros(tokens.shape[1], np.bool_)
     atoms, keys = np.empty(len(ATOMS), np.uint64), np.empty(len(TEMPLATES), np.uint64)
-    _find_ends(rows, np.ascontiguousarray(tokens), paragraph_ends(text, tokens), model, atoms, keys, ends)
+    _find_ends(
+        rows, np.ascontiguousarray(tokens), paragraph_ends(text, tokens), model, atoms, keys, ends
+    )
     return ends
 
 
@@ -136,8 +150,12 @@ def paragraph_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
     return text.kinds[tokens[1]] == PARAGRAPH
 
 
-def token_rows(text: TextCharacters, tokens: np.ndarray, forms: np.ndarray, powers: np.ndarray) -> np.ndarray:
-    """Return uint64[rows, tokens + empty ones], the properties of tokens; EDGE empty tokens stand around each paragraph."""
+def token_rows(
+    text: TextCharacters, tokens: np.ndarray, forms: np.ndarray, powers: np.ndarray
+) -> np.ndarray:
+    """Return uint64[rows, tokens + empty ones], the properties of tokens; EDGE empty tokens stand
+    around each paragraph.
+    """
     paragraphs = int(np.count_nonzero(paragraph_ends(text, tokens)))
     rows = np.zeros((len(ROWS), tokens.shape[1] + EDGE * (paragraphs + 1)), np.uint64)
     _fill_rows(text, np.ascontiguousarray(tokens), forms, powers, rows)
@@ -182,7 +200,9 @@ def _fill_rows(text, tokens, forms, powers, rows):
 
 @kernel()
 def _fill_lines(text, tokens, first, stop, lines):
-    """Fill in how a line ends after each token of a paragraph, from the first one until ``stop``; see line_ends()."""
+    """Fill in how a line ends after each token of a paragraph,
+    from the first one until ``stop``; see line_ends().
+    """
     kinds = text.kinds
     longest = 0
     begun = tokens[0, first]
@@ -196,8 +216,15 @@ def _fill_lines(text, tokens, first, stop, lines):
         lines[t - first] = 1
         if kinds[end] == LINE:
             following = text.chunks[end + 1]
-            free = longest - (end - begun) - 1 - (text.chunk_ends[following] - text.chunk_starts[following])
-            lines[t - first] = SHORT_LINE if longest < _NARROW else 2 if free < 0 else 3 if free < 12 else 4
+            free = (
+                longest
+                - (end - begun)
+                - 1
+                - (text.chunk_ends[following] - text.chunk_starts[following])
+            )
+            lines[t - first] = (
+                SHORT_LINE if longest < _NARROW else 2 if free < 0 else 3 if free < 12 else 4
+            )
             begun = end + 1
 
 
@@ -211,9 +238,11 @@ def _fill_all_lines(text, tokens, lines):
 
 
 def line_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
-    """Return uint64[tokens], how a line ends after each: 1 no line, 2 it is full, 3 nearly, 4 a word would still have fitted.
+    """Return uint64[tokens], how a line ends after each: 1 no line, 2 it is full, 3 nearly, 4 a
+    word would still have fitted.
 
-    It is SHORT_LINE if no line of the paragraph is long enough to be wrapped. ``tokens``: see find_ends().
+    It is SHORT_LINE if no line of the paragraph is long enough to be wrapped. ``tokens``:
+    see find_ends().
     """
     lines = np.ones(tokens.shape[1], np.uint64)
     if np.any(text.kinds == LINE):
@@ -223,7 +252,9 @@ def line_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
 
 @kernel(forceinline=True)
 def shape_of(kinds, start, end):
-    """Return a hash of the classes of up to five runs of characters, and of whether the first is longer than a character."""
+    """Return a hash of the classes of up to five runs of characters, and of whether the first is
+    longer than a character.
+    """
     shape = np.uint64(7)
     previous = np.uint8(0)
     runs = 0
@@ -242,7 +273,8 @@ def shape_of(kinds, start, end):
 
 @kernel(forceinline=True)
 def fill_atoms(atoms, rows, places, at, begun, quotes):
-    """Fill in the atoms of the token in a column of the rows, in a sentence that began in the column ``begun``.
+    """Fill in the atoms of the token in a column of the rows,
+    in a sentence that began in the column ``begun``.
 
     See ATOMS.
     """
@@ -250,7 +282,11 @@ def fill_atoms(atoms, rows, places, at, begun, quotes):
     for a in range(n):
         atoms[a] = rows[places[a, 0], at + places[a, 1]]
     length = at - begun
-    atoms[n] = 1 + (length if length < 4 else 4 + (length > 5) + (length > 8) + (length > 13) + (length > 19) + (length > 29))
+    atoms[n] = 1 + (
+        length
+        if length < 4
+        else 4 + (length > 5) + (length > 8) + (length > 13) + (length > 19) + (length > 29)
+    )
     atoms[n + 1] = quotes + 1
     atoms[n + 2] = rows[FORM, begun]
     atoms[n + 3] = rows[SHAPE, begun]
@@ -258,7 +294,9 @@ def fill_atoms(atoms, rows, places, at, begun, quotes):
 
 @kernel(forceinline=True)
 def quotes_after(quotes, rows, at):
-    """Return the state of quotes and brackets after a token: 1 within quotes, and 2 for each open bracket, up to three."""
+    """Return the state of quotes and brackets after a token: 1 within quotes,
+    and 2 for each open bracket, up to three.
+    """
     if rows[KFIRST, at] != rows[KLAST, at]:
         return quotes
     kind = rows[KFIRST, at]
@@ -273,14 +311,18 @@ def quotes_after(quotes, rows, at):
 
 @kernel()
 def _begins_anew(rows, at, likely):
-    """Return whether a token begins a sentence after an abbreviation of the user's; ``likely``: whether the model says so.
+    """Return whether a token begins a sentence after an abbreviation of the user's; ``likely``:
+    whether the model says so.
 
-    A capital does if its word often begins sentences, and seldom has a capital within them, such as *The*.
+    A capital does if its word often begins sentences, and seldom has a capital within them,
+    such as *The*.
     """
     kind = rows[KFIRST, at]
     if kind == UPPER:
         often, capital = rows[ODDS_BEGIN, at] - 1, rows[ODDS_CAPITAL, at] - 1
-        return often != _FEW and (often >= _OFTEN if capital == 0 else often > _OFTEN and capital == 1)
+        return often != _FEW and (
+            often >= _OFTEN if capital == 0 else often > _OFTEN and capital == 1
+        )
     return likely and kind != LOWER and kind != DIGIT and kind != COMMA
 
 
@@ -300,8 +342,15 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, keys, ends):
         else:
             fill_atoms(atoms, rows, model.places, at, begun, quotes)
             ends[t] = score(model.weights, atoms, model.templates, keys) > model.threshold
-            is_open = rows[KIND_LISTED, at] == ABBREVIATION + 1 and rows[KLAST, at] == PERIOD and rows[LINE_END, at] == _NO_LINE
-            if is_open and form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION:
+            is_open = (
+                rows[KIND_LISTED, at] == ABBREVIATION + 1
+                and rows[KLAST, at] == PERIOD
+                and rows[LINE_END, at] == _NO_LINE
+            )
+            if (
+                is_open
+                and form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION
+            ):
                 ends[t] = _begins_anew(rows, at + 1, ends[t])
         at += 1
         if ends[t]:

@@ -1,8 +1,9 @@
 """Many files to parse: where their trees go, how they are parsed, and which are done.
 
-An output file is written whole or not at all, so an existing file is done: a later run skips it, unless its input has changed.
-A note in the output folder records the model, the tokenizer and the options; a run that differs is refused. Another note counts
-the refused sentences, for the exit status of later runs.
+An output file is written whole or not at all, so an existing file is done: a later run skips it,
+unless its input has changed. A note in the output folder records the model, the tokenizer and the
+options; a run that differs is refused. Another note counts the refused sentences, for the exit
+status of later runs.
 """
 
 from __future__ import annotations
@@ -28,8 +29,18 @@ REFUSALS = "parse_many.refused.jsonl"
 
 _WILDCARDS = "*?["
 _OF_SEARCH = "beam", "merge", "rerank", "treebank"
-# Options that a note always has. It has other options only if they are given, so that notes stay valid when options are added.
-_NOTED = "several_roots", "tags", "on_error", "allow_missing_columns", "text", "sentences", "tokens", *_OF_SEARCH
+# Options that a note always has. It has other options only if they are given, so that notes stay
+# valid when options are added.
+_NOTED = (
+    "several_roots",
+    "tags",
+    "on_error",
+    "allow_missing_columns",
+    "text",
+    "sentences",
+    "tokens",
+    *_OF_SEARCH,
+)
 # The parts of a model's folder that trees depend on.
 _PARTS = (".json", ".safetensors")
 
@@ -58,14 +69,17 @@ class Outcome:
 
 
 def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list[Shard]:
-    """Return the files that patterns such as ``in/**/*.conllu.gz`` match, in the order of their names.
+    """Return the files that patterns such as ``in/**/*.conllu.gz`` match,
+    in the order of their names.
 
-    A pattern that is the name of an existing file stands for that file. A file keeps its path below the part of the pattern
-    without wildcards; for text, ``.txt`` becomes ``.conllu``; ``.bz2``, which cannot be written, is dropped. If the output
-    folder lies below that part, its files are not read.
+    A pattern that is the name of an existing file stands for that file. A file keeps its path below
+    the part of the pattern without wildcards; for text, ``.txt`` becomes ``.conllu``; ``.bz2``,
+    which cannot be written, is dropped. If the output folder lies below that part, its files are
+    not read.
 
     Raises:
-        BulkError: a pattern matches no file, or is a folder, or two files would go to the same place, or one onto itself.
+        BulkError: a pattern matches no file, or is a folder, or two files would go to the same
+            place, or one onto itself.
     """
     shards: dict[str, Shard] = {}
     results = output.resolve()
@@ -74,15 +88,27 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
         if Path(pattern).is_file():
             wild, matched = len(fixed), [pattern]
         else:
-            wild = next((i for i, part in enumerate(fixed) if any(c in part for c in _WILDCARDS)), len(fixed))
-            matched = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+            wild = next(
+                (i for i, part in enumerate(fixed) if any(c in part for c in _WILDCARDS)),
+                len(fixed),
+            )
+            matched = sorted(
+                path for path in glob.glob(pattern, recursive=True) if Path(path).is_file()
+            )
         below = Path(*fixed[:wild]).resolve() in results.parents
-        sources = [path for path in matched if not (below and results in Path(path).resolve().parents)]
+        sources = [
+            path for path in matched if not (below and results in Path(path).resolve().parents)
+        ]
         if not sources and Path(pattern).is_dir():
-            every = shlex.quote(str(Path(glob.escape(pattern)) / "**" / ("*.txt" if text else "*.conllu")))
+            every = shlex.quote(
+                str(Path(glob.escape(pattern)) / "**" / ("*.txt" if text else "*.conllu"))
+            )
             raise BulkError(f"{pattern}: this is a folder; name the files in it, such as {every}")
         if not sources:
-            raise BulkError(f"{pattern}: this matches no file; put it in quotes, with ** for folders of any depth")
+            raise BulkError(
+                f"{pattern}: this matches no file; put it in quotes, "
+                "with ** for folders of any depth"
+            )
         for source in sources:
             inside = Path(*Path(source).parts[wild:])
             target = output / inside.with_name(_name_of_trees(inside.name, text))
@@ -90,7 +116,10 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
                 raise BulkError(f"{source}: its trees would overwrite it; choose another -o")
             other = shards.setdefault(str(target), Shard(source, str(target)))
             if other.source != source:
-                raise BulkError(f"{other.source} and {source} would both go to {target}; parse them into two folders")
+                raise BulkError(
+                    f"{other.source} and {source} would both go to {target}; "
+                    "parse them into two folders"
+                )
     return list(shards.values())
 
 
@@ -106,7 +135,11 @@ def _name_of_trees(name: str, text: bool) -> str:
 
 
 def claim(
-    output: Path, model: Path, options: ParseOptions, tokenizer: Path | None = None, shards: Iterable[Shard] = ()
+    output: Path,
+    model: Path,
+    options: ParseOptions,
+    tokenizer: Path | None = None,
+    shards: Iterable[Shard] = (),
 ) -> None:
     """Write the note into the output folder. Call it after all other checks.
 
@@ -116,13 +149,20 @@ def claim(
         shards: the files to parse.
 
     Raises:
-        BulkError: the existing files come from another model, another tokenizer or other options; or there is no note, so they
-            do not come from this command.
+        BulkError: the existing files come from another model, another tokenizer or other options;
+            or there is no note, so they do not come from this command.
     """
-    parts = {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.suffix in _PARTS and path.is_file()}
+    parts = {
+        path.name: sha256_of(path)
+        for path in sorted(model.iterdir())
+        if path.suffix in _PARTS and path.is_file()
+    }
     changes = changed(options)
     how = {name: value for name, value in asdict(options).items() if name in _NOTED} | changes
-    how |= {"single_root": not how.pop("several_roots"), "tokenizer": None if tokenizer is None else sha256_of(tokenizer)}
+    how |= {
+        "single_root": not how.pop("several_roots"),
+        "tokenizer": None if tokenizer is None else sha256_of(tokenizer),
+    }
     for name in ("lexicon", "abbreviations"):
         if isinstance(file := getattr(options, name), Path):
             how[name] = sha256_of(file)
@@ -157,11 +197,17 @@ def to_parse(shards: Sequence[Shard]) -> list[Shard]:
 def has_changed(shard: Shard) -> bool:
     """Return whether the trees exist, but the file is newer."""
     source, target = Path(shard.source), Path(shard.target)
-    return source.exists() and target.exists() and source.stat().st_mtime_ns > target.stat().st_mtime_ns
+    return (
+        source.exists()
+        and target.exists()
+        and source.stat().st_mtime_ns > target.stat().st_mtime_ns
+    )
 
 
 def remove_half_files(shards: Iterable[Shard]) -> None:
-    """Remove the temporary files that killed processes have left for these files. Call it when the processes are dead."""
+    """Remove the temporary files that killed processes have left for these files.
+    Call it when the processes are dead.
+    """
     remove_temporaries(Path(shard.target) for shard in shards)
 
 
@@ -173,7 +219,8 @@ class Refusals:
         self._path = output / REFUSALS
         self._known: dict[str, int] = {}
         for line in self._path.read_bytes().splitlines() if self._path.exists() else []:
-            with suppress(ValueError, KeyError, TypeError, OverflowError):  # a line is cut off if the disk was full
+            # a line is cut off if the disk was full
+            with suppress(ValueError, KeyError, TypeError, OverflowError):
                 entry = from_json(line)
                 self._known[str(entry["file"])] = int(entry["sentences"])
 

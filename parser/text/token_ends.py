@@ -1,8 +1,8 @@
 """Where tokens end: a decision at each place between two characters, greedily from left to right.
 
-Only places at which tokens both end and go on in training are decided: pairs of classes of characters, such as a letter before
-an apostrophe. At white space a token ends, unless the language has words with blanks in them (``joins``), as
-Vietnamese does.
+Only places at which tokens both end and go on in training are decided: pairs of classes of
+characters, such as a letter before an apostrophe. At white space a token ends, unless the language
+has words with blanks in them (``joins``), as Vietnamese does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from parser.text.characters import (
 )
 from parser.text.decisions import ABBREVIATION, KNOWN, LISTED, compiled_templates, form_value, score
 
-# The atoms of a place between the characters i and j. A stretch is a hash of characters, folded; ``k`` are their classes.
+# The atoms of a place between the characters i and j. A stretch is a hash of characters,
+# folded; ``k`` are their classes.
 _WINDOW = 6
 ATOMS = (
     *(f"left{n}" for n in range(1, _WINDOW + 1)),  # the stretch of n characters up to i
@@ -40,10 +41,14 @@ ATOMS = (
     "pair",  # classes of i and j, and the kind of white space between them
     *("chunk", "kchunk"),  # the characters between white space around i, and its place in them
     *("rest", "krest", "restn", "head"),  # the chunk from j on, its length, and the chunk up to i
-    *("last", "first", "after", "inside"),  # classes of the chunk's last and first character, what follows it, what it holds
-    *("token", "ktoken", "tokenn", "token+1"),  # the token begun, its length, and with the next character
-    *("next", "knext", "previous"),  # the chunks before and after, and the class of the next one's first character
-    *("known", "known-rest", "known+1"),  # how often training saw the token begun, the rest, the token and one character more
+    # classes of the chunk's last and first character, what follows it, what it holds
+    *("last", "first", "after", "inside"),
+    # the token begun, its length, and with the next character
+    *("token", "ktoken", "tokenn", "token+1"),
+    # the chunks before and after, and the class of the next one's first character
+    *("next", "knext", "previous"),
+    # how often training saw the token begun, the rest, the token and one character more
+    *("known", "known-rest", "known+1"),
     "listed+1",  # whether the token and one character more is a known abbreviation
     *(
         "gap-left",
@@ -85,7 +90,12 @@ TEMPLATES = (
         "gap-left gap-right next",
         "gap-right next",
     ),
-    *("previous gap-left", "token gap-right", "known gap-joined gap-next known-rest", "gap-joined gap-pair gap-next"),
+    *(
+        "previous gap-left",
+        "token gap-right",
+        "known gap-joined gap-next known-rest",
+        "gap-joined gap-pair gap-next",
+    ),
     *("token gap-joined gap-next", "listed+1 pair", "listed+1 restn pair"),
 )
 PROGRAM = compiled_templates(TEMPLATES, ATOMS)
@@ -109,15 +119,21 @@ class TokenEndModel(NamedTuple):
     forms: np.ndarray
 
     @classmethod
-    def new(cls, weights: np.ndarray, candidates: np.ndarray, joins: bool, forms: np.ndarray) -> TokenEndModel:
+    def new(
+        cls, weights: np.ndarray, candidates: np.ndarray, joins: bool, forms: np.ndarray
+    ) -> TokenEndModel:
         """Return the model with the templates of this module."""
         return cls(weights, PROGRAM, candidates, joins, forms)
 
 
-def find_tokens(text: TextCharacters, joined: np.ndarray, model: TokenEndModel, powers: np.ndarray) -> np.ndarray:
-    """Return int32[2, tokens]: the first character of each token, and the one after its last, in the order of the text.
+def find_tokens(
+    text: TextCharacters, joined: np.ndarray, model: TokenEndModel, powers: np.ndarray
+) -> np.ndarray:
+    """Return int32[2, tokens]: the first character of each token, and the one after its last,
+    in the order of the text.
 
-    ``joined``: bool[characters], whether no token ends between a character and the next one; see kinds.py.
+    ``joined``: bool[characters], whether no token ends between a character and the next one;
+    see kinds.py.
     """
     bounds = np.empty((2, len(text.codes)), np.int32)
     atoms, keys = np.empty(len(ATOMS), np.uint64), np.empty(len(TEMPLATES), np.uint64)
@@ -141,7 +157,9 @@ def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
                 break
             if kinds[then] <= LINE:
                 then += 1
-            if joined[place] or keeps_period(kinds, place, then, begun, text.hashes, model.forms, powers):
+            if joined[place] or keeps_period(
+                kinds, place, then, begun, text.hashes, model.forms, powers
+            ):
                 place = then
                 continue
             if not is_open(kinds, place, then, model.candidates, model.joins):
@@ -160,10 +178,12 @@ def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
 
 @kernel()
 def keeps_period(kinds, i, j, begun, hashes, forms, powers):
-    """Return whether the character j is the period of a known abbreviation, which is one token with it.
+    """Return whether the character j is the period of a known abbreviation,
+    which is one token with it.
 
-    Where a name or a number follows, and of the user's own abbreviations, it always is; so it is of initials. Other
-    abbreviations may be words that end a sentence, so they are decided, unless what follows begins no sentence.
+    Where a name or a number follows, and of the user's own abbreviations, it always is; so it is of
+    initials. Other abbreviations may be words that end a sentence, so they are decided, unless what
+    follows begins no sentence.
     """
     if j != i + 1 or kinds[j] != PERIOD:
         return False
@@ -178,7 +198,9 @@ def keeps_period(kinds, i, j, begun, hashes, forms, powers):
 
 @kernel()
 def is_in_name(kinds, i):
-    """Return whether a single capital begins a paragraph, or follows a chunk with a capital, as the initials of names do."""
+    """Return whether a single capital begins a paragraph, or follows a chunk with a capital,
+    as the initials of names do.
+    """
     if kinds[i - 1] > LINE or kinds[i - 1] == PARAGRAPH:
         return kinds[i - 1] == PARAGRAPH
     place = i - 2
@@ -189,13 +211,17 @@ def is_in_name(kinds, i):
 
 @kernel(forceinline=True)
 def is_open(kinds, i, j, candidates, joins):
-    """Return whether there is a decision between the characters i and j, which may have white space between them."""
+    """Return whether there is a decision between the characters i and j,
+    which may have white space between them.
+    """
     return joins if j > i + 1 else candidates[kinds[i], kinds[j]]
 
 
 @kernel()
 def fill_atoms(atoms, i, j, begun, text, forms, powers):
-    """Fill in the atoms of the place between the characters i and j, in a token that began at ``begun``; see ATOMS."""
+    """Fill in the atoms of the place between the characters i and j,
+    in a token that began at ``begun``; see ATOMS.
+    """
     kinds, hashes, shapes = text.kinds, text.hashes, text.shapes
     n = 0
     for size in range(1, _WINDOW + 1):
@@ -214,7 +240,9 @@ def fill_atoms(atoms, i, j, begun, text, forms, powers):
         n += 1
     n += 3
     gap = np.uint64(kinds[i + 1]) if j > i + 1 else np.uint64(0)
-    atoms[n] = ((np.uint64(kinds[i]) * np.uint64(N_CLASSES) + np.uint64(kinds[j])) << np.uint64(2) | gap) + np.uint64(1)
+    atoms[n] = (
+        (np.uint64(kinds[i]) * np.uint64(N_CLASSES) + np.uint64(kinds[j])) << np.uint64(2) | gap
+    ) + np.uint64(1)
 
     chunk, then = text.chunks[i], text.chunks[j]
     start, end = text.chunk_starts[chunk], text.chunk_ends[chunk]
@@ -262,13 +290,17 @@ def fill_atoms(atoms, i, j, begun, text, forms, powers):
 
 @kernel(forceinline=True)
 def known(forms, hashed):
-    """Return how often training saw a form, in four steps from 1: never, once, up to four times, more often."""
+    """Return how often training saw a form, in four steps from 1: never, once,
+    up to four times, more often.
+    """
     return (form_value(forms, hashed) >> KNOWN & 3) + 1
 
 
 @kernel()
 def contents_of(kinds, start, end):
-    """Return flags of marks within a chunk: an @ (1), a slash (2), a period before a letter (4), several apostrophes (8)."""
+    """Return flags of marks within a chunk: an @ (1), a slash (2), a period before a letter (4),
+    several apostrophes (8).
+    """
     flags = 0
     apostrophes = 0
     for place in range(start, min(end - 1, start + 80)):

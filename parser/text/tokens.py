@@ -17,7 +17,8 @@ class TokenizerError(OptimalStepError):
     """Text cannot be tokenized; the message says why, and how to mend it."""
 
 
-@dataclass(slots=True, unsafe_hash=True)  # never changed; frozen=True would take three times as long to make one
+# never changed; frozen=True would take three times as long to make one
+@dataclass(slots=True, unsafe_hash=True)
 class Token:
     """A word or a multiword token of a text; in most languages it has no spaces.
 
@@ -27,7 +28,8 @@ class Token:
         space_after: whether a separator follows in the text.
         misc: the column MISC of a token that a TextPipeline found.
         start, end: its place in the text, in characters.
-        line: how a line ends after it, see sentence_ends.line_ends(). Tokens that differ only in the last four are equal.
+        line: how a line ends after it, see sentence_ends.line_ends().
+            Tokens that differ only in the last four are equal.
     """
 
     form: str
@@ -72,10 +74,15 @@ class SplitSentence(NamedTuple):
 
 
 def tokens_of(sentence: RawSentence) -> Iterator[Token]:
-    """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM is ``_``, and a carriage return within it a space."""
+    """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM is ``_``, and a carriage
+    return within it a space.
+    """
     forms = sentence.column(FORM)
     for columns, words in sentence.surface_tokens():
-        form, *parts = (value.replace("\r", " ") or EMPTY for value in (columns[FORM], *forms[words.start : words.stop]))
+        form, *parts = (
+            value.replace("\r", " ") or EMPTY
+            for value in (columns[FORM], *forms[words.start : words.stop])
+        )
         yield Token(form, tuple(parts), NO_SPACE not in columns[MISC].split("|"))
 
 
@@ -86,7 +93,8 @@ _BEGINNINGS = ("# newpar", "# newdoc")
 
 
 def read_paragraphs(path: str | Path) -> list[Paragraph]:
-    """Return the paragraphs of a file, each a list of sentences; a file without marks is one paragraph.
+    """Return the paragraphs of a file, each a list of sentences;
+    a file without marks is one paragraph.
 
     Raises:
         ConlluError: the file is not CoNLL-U.
@@ -104,7 +112,9 @@ def read_paragraphs(path: str | Path) -> list[Paragraph]:
 
 def text_of(tokens: Iterable[Token]) -> str:
     """Return the text of tokens, with single spaces, and none at the end."""
-    return "".join(token.form + " " if token.space_after else token.form for token in tokens).rstrip(" ")
+    return "".join(
+        token.form + " " if token.space_after else token.form for token in tokens
+    ).rstrip(" ")
 
 
 _NO_BREAK = "\u00a0"
@@ -112,13 +122,20 @@ _NO_BREAK = "\u00a0"
 _WORD = re.compile(rf"(?:[^\s\0]|{_NO_BREAK})+")
 
 
-def blank_words(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the words between spaces with their places. A no-break space is a space within a word; byte order marks go."""
+def blank_words(
+    text: str, start: int = 0, end: int | None = None
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the words between spaces with their places.
+    A no-break space is a space within a word; byte order marks go.
+    """
     for match in _WORD.finditer(text, start, len(text) if end is None else end):
         inner = match[0].strip(_NO_BREAK + BYTE_ORDER_MARK)
         if inner:
             begin = match.start() + match[0].index(inner)
-            yield inner.replace(_NO_BREAK, " ").replace(BYTE_ORDER_MARK, ""), (begin, begin + len(inner))
+            yield (
+                inner.replace(_NO_BREAK, " ").replace(BYTE_ORDER_MARK, ""),
+                (begin, begin + len(inner)),
+            )
 
 
 def words_at_spaces(line: str) -> list[str]:
@@ -126,7 +143,9 @@ def words_at_spaces(line: str) -> list[str]:
     return [word for word, _ in blank_words(line)]
 
 
-def conllu_rows(tokens: list[Token], columns: Sequence[Sequence[str]] | None = None) -> Iterator[list[str]]:
+def conllu_rows(
+    tokens: list[Token], columns: Sequence[Sequence[str]] | None = None
+) -> Iterator[list[str]]:
     """Yield the ten columns of each line of a sentence in CoNLL-U.
 
     Args:
@@ -145,6 +164,8 @@ def conllu_rows(tokens: list[Token], columns: Sequence[Sequence[str]] | None = N
             word += 1
 
 
-def conllu_lines(tokens: list[Token], columns: Sequence[Sequence[str]] | None = None) -> Iterator[str]:
+def conllu_lines(
+    tokens: list[Token], columns: Sequence[Sequence[str]] | None = None
+) -> Iterator[str]:
     """Yield the lines of a sentence in CoNLL-U, without comments; see conllu_rows()."""
     return map("\t".join, conllu_rows(tokens, columns))

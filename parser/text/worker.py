@@ -21,7 +21,9 @@ _under_way: Shard | None = None
 
 
 def begin_parser(model_folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
-    """Return a parser of files. If loading fails, every outcome says why: a process that failed here would count as dead."""
+    """Return a parser of files. If loading fails, every outcome says why: a process that failed
+    here would count as dead.
+    """
     try:
         return ShardParser(model_folder, options)
     except Exception as error:
@@ -30,7 +32,9 @@ def begin_parser(model_folder: Path, options: ParseOptions) -> Callable[[Shard],
 
 
 def begin_child(work: Work, model_folder: Path, options: ParseOptions) -> None:
-    """Prepare a process of local_engine.py. It ends with the process that started it, and leaves Ctrl-C to that process."""
+    """Prepare a process of local_engine.py. It ends with the process that started it, and leaves
+    Ctrl-C to that process.
+    """
     global _parse
     work_for_parent(at_end=_remove_half_file)
     _parse = work(model_folder, options)
@@ -72,7 +76,9 @@ class ShardParser:
         return None if self._pipeline is None else self._pipeline.path
 
     def warm_up(self) -> None:
-        """Compile the kernels for parsing, also for other processes, or load them if they are compiled."""
+        """Compile the kernels for parsing, also for other processes,
+        or load them if they are compiled.
+        """
         from parser.decoding.files.file_parsing import warm_up
 
         warm_up(self._predictor)
@@ -80,7 +86,9 @@ class ShardParser:
             self._pipeline.warm_up()
 
     def __call__(self, shard: Shard) -> Outcome:
-        """Parse a file. Errors are outcomes, not exceptions: the other files are parsed all the same."""
+        """Parse a file. Errors are outcomes, not exceptions:
+        the other files are parsed all the same.
+        """
         from parser.decoding.files.file_parsing import parse_file
         from parser.text.pipeline import conllu_source
 
@@ -89,15 +97,27 @@ class ShardParser:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
             with open_binary_output(shard.target) as target, open_input(shard.source) as stream:
                 begun = _state(shard.source)
-                source = conllu_source(self._pipeline, stream, shard.source, self._options, messages.append)
-                parsed = parse_file(
-                    self._predictor, source, target, shard.source, report=lambda error: messages.append(str(error))
+                source = conllu_source(
+                    self._pipeline, stream, shard.source, self._options, messages.append
                 )
-                if _state(shard.source) != begun:  # later runs would take the newer trees for up to date
-                    raise BulkError(f"{shard.source}: the file changed while it was parsed; parse it again")
+                parsed = parse_file(
+                    self._predictor,
+                    source,
+                    target,
+                    shard.source,
+                    report=lambda error: messages.append(str(error)),
+                )
+                # later runs would take the newer trees for up to date
+                if _state(shard.source) != begun:
+                    raise BulkError(
+                        f"{shard.source}: the file changed while it was parsed; parse it again"
+                    )
         except Exception as error:
             why = _told(error)
-            return Outcome(shard, error=why if isinstance(error, OptimalStepError) else f"{shard.source}: {why}")
+            return Outcome(
+                shard,
+                error=why if isinstance(error, OptimalStepError) else f"{shard.source}: {why}",
+            )
         warnings = (*messages, *(f"{shard.source}: {text}" for text in parsed.warnings()))
         return Outcome(shard, parsed.words, parsed.refused, warnings=warnings)
 

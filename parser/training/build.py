@@ -33,21 +33,30 @@ from parser.settings.plan import (
 )
 from parser.training.examples.corpus import Corpus
 from parser.training.passes import RunContext, TrainingPass
-from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
+from parser.training.passes.classifier_passes import (
+    ExplorationPass,
+    GlobalPass,
+    GoldPass,
+    TrainedClassifier,
+)
 from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
 from parser.transitions.features import RELATION
 
 log = logging.getLogger(__name__)
 
 
-def build(plan: Plan, context: RunContext) -> tuple[TrainedModel | LinearModel, list[TrainingPass[Any]]]:
+def build(
+    plan: Plan, context: RunContext
+) -> tuple[TrainedModel | LinearModel, list[TrainingPass[Any]]]:
     """Return a new model, and the passes that train it, in their order."""
     if isinstance(plan.model, LinearPlan):
         return _linear(plan, context)
     return _classifier(plan, plan.model, context)
 
 
-def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[TrainedModel, list[TrainingPass[Any]]]:
+def _classifier(
+    plan: Plan, network: NetworkPlan, context: RunContext
+) -> tuple[TrainedModel, list[TrainingPass[Any]]]:
     def fresh() -> TrainedModel:
         return new_model(plan, network, context.corpus)
 
@@ -57,14 +66,18 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
     if plan.start is not None:
         old = TrainedModel.load(Path(plan.start), int8=False)
         _check_start(plan, network, model, old)
-        old.classifier.to(plan.device)  # after the new model: both draw numbers from the same generator
+        # after the new model: both draw numbers from the same generator
+        old.classifier.to(plan.device)
         transfer_weights(model, old)
-        model.calibration, model.int8_lost_las = old.calibration, old.int8_lost_las  # unless dev says otherwise
+        # unless dev says otherwise
+        model.calibration, model.int8_lost_las = old.calibration, old.int8_lost_las
         tokens = model.classifier.tokens
         for module in tokens.tasks.values() if isinstance(tokens, BiLSTM) else ():
             module.keep(context.corpus.silent)
     _prepare_parts(model, network, context)
-    trained = TrainedClassifier(model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh)
+    trained = TrainedClassifier(
+        model, network, context.corpus, torch.Generator().manual_seed(plan.seed), fresh
+    )
     passes: list[TrainingPass[Any]] = []
     for pass_plan in plan.passes:
         match pass_plan:
@@ -80,8 +93,16 @@ def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[
 
 def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[TrainingPass[Any]]]:
     corpus, system = context.corpus, plan.system
-    model = LinearModel.new(corpus.vocabularies, corpus.relations, TEMPLATES, system.name, dict(system.options))
-    trained = TrainedLinearModel(model, Perceptron(model.system, model.templates), plan.passes[0].trees, plan.oracle, context)
+    model = LinearModel.new(
+        corpus.vocabularies, corpus.relations, TEMPLATES, system.name, dict(system.options)
+    )
+    trained = TrainedLinearModel(
+        model,
+        Perceptron(model.system, model.templates),
+        plan.passes[0].trees,
+        plan.oracle,
+        context,
+    )
     passes: list[TrainingPass[Any]] = []
     for pass_plan in plan.passes:
         match pass_plan:
@@ -95,7 +116,10 @@ def _linear(plan: Plan, context: RunContext) -> tuple[LinearModel, list[Training
 def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: TrainedModel) -> None:
     """Refuse to continue training a model that differs from the model that this run would train."""
     if plan.files.train.names and not old.vocabularies.treebanks:
-        raise SettingsError(f"start={plan.start}: that model has only one treebank; give treebank.train a list of files")
+        raise SettingsError(
+            f"start={plan.start}: that model has only one treebank; "
+            "give treebank.train a list of files"
+        )
     for kind in PARTS:
         old_part = next((part for part in old.vocabularies.parts if isinstance(part, kind)), None)
         if (refusal := kind.refuse_start(network, old_part)) is not None:
@@ -103,13 +127,19 @@ def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: Tra
     if (differing_setting := difference(model, old)) is not None:
         key, here, there = differing_setting
         raise SettingsError(
-            f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; features, layers and system must "
-            "be the same; leave them out, and only change settings of training"
+            f"start={plan.start}: this run has {key}={here}, and that model {key}={there}; "
+            "features, layers and system must be the same; leave them out, "
+            "and only change settings of training"
         )
     columns = [(task.name, column) for task in old.vocabularies.tasks for column in task.columns]
-    if unlearned := [(name, column) for name, column in columns if column not in network.task_weights]:
+    if unlearned := [
+        (name, column) for name, column in columns if column not in network.task_weights
+    ]:
         name, column = unlearned[0]
-        raise SettingsError(f"start={plan.start}: that model predicts {column}; give encoder.{name}.weights.{column}")
+        raise SettingsError(
+            f"start={plan.start}: that model predicts {column}; give "
+            f"encoder.{name}.weights.{column}"
+        )
 
 
 def _prepare_parts(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
@@ -127,23 +157,38 @@ def _prepare_parts(model: TrainedModel, network: NetworkPlan, context: RunContex
 
 
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> TrainedModel:
-    """Return a model with the corpus's word vectors; its other weights are drawn from torch's global generator."""
+    """Return a model with the corpus's word vectors;
+    its other weights are drawn from torch's global generator.
+    """
     attributes = [*corpus.vocabularies.attributes, RELATION]
-    embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in attributes}
+    embeddings = {
+        name: embedding for name, embedding in network.spec.embeddings.items() if name in attributes
+    }
     if network.vectors is not None and (length := corpus.vector_length) is not None:
         embeddings[str(network.vectors.attribute)] = Embedding(length, network.vectors.trained)
     spec = replace(network.spec, embeddings=embeddings)
     system = (plan.system.name, dict(plan.system.options))
     for part in corpus.vocabularies.parts:
         spec = part.completed(spec)
-    if spec.encoder is not None and (unread := [table for table in corpus.vocabularies.tables if table not in spec.embeddings]):
-        raise SettingsError(f"start={plan.start}: that model also reads {', '.join(unread)}; leave out features and embeddings")
+    if spec.encoder is not None and (
+        unread := [table for table in corpus.vocabularies.tables if table not in spec.embeddings]
+    ):
+        raise SettingsError(
+            f"start={plan.start}: that model also reads {', '.join(unread)}; "
+            "leave out features and embeddings"
+        )
     if spec.encoder is not None:
         tasks = {task.name for task in corpus.vocabularies.tasks}
-        absent: dict[str, Any] = {kind.name: None for kind in TASKS if not kind.in_passes and kind.name not in tasks}
+        absent: dict[str, Any] = {
+            kind.name: None for kind in TASKS if not kind.in_passes and kind.name not in tasks
+        }
         spec = replace(spec, encoder=replace(spec.encoder, **absent))
-    lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
-    model = TrainedModel.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
+    lookahead = (
+        plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
+    )
+    model = TrainedModel.new(
+        corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead
+    )
     if network.vectors is not None and corpus.vectors is not None:
         model.classifier.tokens.set_vectors(str(network.vectors.attribute), corpus.vectors.matrix)
     for part in corpus.vocabularies.parts:

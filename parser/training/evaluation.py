@@ -1,4 +1,6 @@
-"""The scores of dev and test while a parser is trained, and the calibration that is fitted to dev at the end."""
+"""The scores of dev and test while a parser is trained,
+and the calibration that is fitted to dev at the end.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class Evaluation:
         model: training changes it.
         corpus: it has the dev and test splits.
         single_root: whether parses have exactly one child of the root.
-        lattice_beam: the beam for lattices if all else is parsed greedily; None if there are no lattices.
+        lattice_beam: the beam for lattices if all else is parsed greedily;
+            None if there are no lattices.
     """
 
     model: TrainedModel | LinearModel
@@ -40,32 +43,44 @@ class Evaluation:
     def scores(self, split: str, search: Beam | None, int8: bool = False) -> Metrics | None:
         """Return the metrics of a split, searched like this; None if there is no such split.
 
-        With lattices, the metrics are for the words found in them; LAS on the gold paths is added. ``int8``: with 8-bit
-        products, which need an encoder.
+        With lattices, the metrics are for the words found in them; LAS on the gold paths is added.
+        ``int8``: with 8-bit products, which need an encoder.
         """
         gold: GoldSplit | None = getattr(self.corpus, split)
         if gold is None:
             return None
         prediction = self._predicted(gold, search, predicted_tags(self.model), int8=int8)
         parses = prediction.parses
-        scores: Metrics = gold.scores(parses) | gold.scores_by_treebank(parses) | gold.tag_scores(prediction.tags.numbers)
+        scores: Metrics = (
+            gold.scores(parses)
+            | gold.scores_by_treebank(parses)
+            | gold.tag_scores(prediction.tags.numbers)
+        )
         if isinstance(self.model, LinearModel) or split not in self.corpus.lattices:
             return scores
         beam = self._beam_for_lattices(search)
-        found_in_lattices = self.corpus.lattices[split].scores(self.model, beam, single_root=self.single_root)
+        found_in_lattices = self.corpus.lattices[split].scores(
+            self.model, beam, single_root=self.single_root
+        )
         return found_in_lattices | {"gold_path_las": scores["las"]}
 
     def task_scores(self, task: Task, split: str) -> dict[str, float]:
-        """Return the scores of a task that is learned after the parser on a split, with the tags that the model predicts."""
+        """Return the scores of a task that is learned after the parser on a split, with the tags
+        that the model predicts.
+        """
         gold: GoldSplit = getattr(self.corpus, split)
         predictor = Predictor(self.model, ParseOptions(tags=TagUse.OVERWRITE))
         _, tags = predictor.tag(gold.sentences, [sentence.forms for sentence in gold.source])
         roots = {*gold.sentences.offsets.tolist()}
         words = [place for place in range(int(gold.sentences.offsets[-1])) if place not in roots]
-        return task.scores(gold.source, {name: [tags.values[name][place] for place in words] for name in task.predicted})
+        return task.scores(
+            gold.source,
+            {name: [tags.values[name][place] for place in words] for name in task.predicted},
+        )
 
     def set_beam_and_calibrate(self, search: Beam | None) -> dict[str, Any]:
-        """Store the beam in the model, and fit its calibration to the dev split, if there is one with enough arcs.
+        """Store the beam in the model, and fit its calibration to the dev split,
+        if there is one with enough arcs.
 
         Returns:
             The calibration's part of metrics.json.
@@ -83,7 +98,11 @@ class Evaluation:
         if corpus.test is None or not corpus.test.labelled.any():
             return {}
         log_probabilities, right = self._arcs(model, corpus.test)
-        return {"calibration_error_percent": expected_calibration_error(model.calibration(log_probabilities), right)}
+        return {
+            "calibration_error_percent": expected_calibration_error(
+                model.calibration(log_probabilities), right
+            )
+        }
 
     def _beam_for_lattices(self, search: Beam | None) -> Beam:
         beam = search or self.lattice_beam
@@ -91,16 +110,26 @@ class Evaluation:
         return beam.without_signatures()
 
     def _arcs(self, model: TrainedModel, gold: GoldSplit) -> tuple[np.ndarray, np.ndarray]:
-        """float64[words], log probabilities of the steps that made a split's arcs, and bool[words], which arcs are right."""
+        """float64[words], log probabilities of the steps that made a split's arcs,
+        and bool[words], which arcs are right.
+        """
         prediction = self._predicted(gold, model.beam, steps=True)
         assert prediction.steps is not None, "the predictor was asked for steps"
         right = gold.correct(prediction.parses)[1][gold.labelled]
         return prediction.steps.arcs[prediction.parses.heads != NO_NODE][gold.labelled], right
 
     def _predicted(
-        self, gold: GoldSplit, search: Beam | None, tags: TagUse = TagUse.KEEP, *, steps: bool = False, int8: bool | None = None
+        self,
+        gold: GoldSplit,
+        search: Beam | None,
+        tags: TagUse = TagUse.KEEP,
+        *,
+        steps: bool = False,
+        int8: bool | None = None,
     ) -> Prediction:
-        """Return the prediction of the model for a split now, searched like this; without lemmas."""
+        """Return the prediction of the model for a split now, searched like this;
+        without lemmas.
+        """
         model = self.model if isinstance(self.model, LinearModel) else self.model.frozen(int8)
         predictor = Predictor(model, ParseOptions(beam=search or GREEDY, tags=tags), steps=steps)
         return predictor.predict(gold.sentences, single_root=self.single_root)

@@ -14,19 +14,24 @@ _SHORT = range(4, 10)
 
 
 def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
-    """Return the CoNLL-U of a short sentence without its tree, to try a model with; None if no sentence is short.
+    """Return the CoNLL-U of a short sentence without its tree, to try a model with;
+    None if no sentence is short.
 
-    Of the short sentences whose # text fits forms and SpaceAfter=No, it is the first one that ends in punctuation, or else the
-    first one.
+    Of the short sentences whose # text fits forms and SpaceAfter=No, it is the first one that ends
+    in punctuation, or else the first one.
 
     ``paths``: the files that the treebank was read from.
     """
     first_example = None
-    for _, sentence in read_again((sentence for sentence in treebank if len(sentence) in _SHORT), paths):
+    for _, sentence in read_again(
+        (sentence for sentence in treebank if len(sentence) in _SHORT), paths
+    ):
         tokens = [*tokens_of(sentence)]
         text = text_of(tokens)
         comment = f"# text = {text}"
-        if text and all(line.rstrip() == comment for line in sentence.lines if line.startswith("# text =")):
+        if text and all(
+            line.rstrip() == comment for line in sentence.lines if line.startswith("# text =")
+        ):
             columns = [[*word[LEMMA:HEAD], *EMPTY * 3] for word in sentence.columns]
             example = "".join(f"{line}\n" for line in (comment, *conllu_lines(tokens, columns), ""))
             if category(text[-1])[0] == "P":

@@ -1,10 +1,12 @@
-"""Tasks that are learned after the parser, without changing it: ``learn_task`` has a function for each kind, now for lemmas.
+"""Tasks that are learned after the parser, without changing it: ``learn_task`` has a function for
+each kind, now for lemmas.
 
 Lemmas are learned from forms, and from the tags that the parser predicts.
 
-Of a word's context the network reads only the probabilities of its tags. For training words they are computed with dropout,
-so that they are as uncertain as for new words: lemmas learned from gold tags are worse. Lemmas of known words are looked up
-(data/lemmas.py), so a frequent word counts only a few times. Every rule that leads to the right lemma is right.
+Of a word's context the network reads only the probabilities of its tags. For training words they
+are computed with dropout, so that they are as uncertain as for new words: lemmas learned from gold
+tags are worse. Lemmas of known words are looked up (data/lemmas.py), so a frequent word counts only
+a few times. Every rule that leads to the right lemma is right.
 """
 
 from __future__ import annotations
@@ -29,14 +31,21 @@ from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
 from parser.networks.tasks import LemmaScorer
 
-# How often a form with the same tags and lemma counts (once: 0.3 worse on hu's dev part), and how often tags are predicted
-# with dropout.
+# How often a form with the same tags and lemma counts (once: 0.3 worse on hu's dev part), and how
+# often tags are predicted with dropout.
 _TIMES, _DRAWS = 3, 2
 _LEARNING_RATE = 0.004
 
 
 @singledispatch
-def learn_task(task: Task, model: TrainedModel, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
+def learn_task(
+    task: Task,
+    model: TrainedModel,
+    sentences: list[Sentence],
+    epochs: int,
+    seed: int,
+    anew: bool = True,
+) -> None:
     """Learn a task of training sentences; only the task's own weights change.
 
     Args:
@@ -46,12 +55,22 @@ def learn_task(task: Task, model: TrainedModel, sentences: list[Sentence], epoch
         seed: of the random numbers drawn here; torch's global generator is left as it was.
         anew: whether to begin with fresh weights rather than the model's.
     """
-    raise TypeError(f"nothing learns {task.name}; register a function with parser.training.lemma_training.learn_task.register")
+    raise TypeError(
+        f"nothing learns {task.name}; register a function with "
+        "parser.training.lemma_training.learn_task.register"
+    )
 
 
 @learn_task.register(LemmaTask)
 @torch.random.fork_rng(devices=[])
-def _(task: LemmaTask, model: TrainedModel, sentences: list[Sentence], epochs: int, seed: int, anew: bool = True) -> None:
+def _(
+    task: LemmaTask,
+    model: TrainedModel,
+    sentences: list[Sentence],
+    epochs: int,
+    seed: int,
+    anew: bool = True,
+) -> None:
     torch.manual_seed(seed)
     tokens, lemmas = model.classifier.tokens, task.lemmas
     assert isinstance(tokens, BiLSTM), "only an encoder predicts lemmas"
@@ -81,9 +100,14 @@ def _(task: LemmaTask, model: TrainedModel, sentences: list[Sentence], epochs: i
         scores = scorer.scores([forms[place] for place in batch.tolist()], tags, dropping=True)
         gained, wrong = (torch.from_numpy(array).to(device) for array in outcomes.of(batch, tags))
         # Several rules may lead to the right lemma.
-        loss = ((scores + gained).logsumexp(1) - (scores + gained).masked_fill(wrong, -torch.inf).logsumexp(1)).mean()
+        loss = (
+            (scores + gained).logsumexp(1)
+            - (scores + gained).masked_fill(wrong, -torch.inf).logsumexp(1)
+        ).mean()
         for optimizer in optimizers:
-            optimizer.param_groups[0]["lr"] = _LEARNING_RATE * 0.5 * (1 + math.cos(math.pi * step / steps))
+            optimizer.param_groups[0]["lr"] = (
+                _LEARNING_RATE * 0.5 * (1 + math.cos(math.pi * step / steps))
+            )
             optimizer.zero_grad()
         loss.backward()
         for optimizer in optimizers:
@@ -93,7 +117,10 @@ def _(task: LemmaTask, model: TrainedModel, sentences: list[Sentence], epochs: i
 
 def _chosen(task: LemmaTask, sentences: list[Sentence], rules: np.ndarray) -> np.ndarray:
     """Return int64[m], the places of the words to learn from, among all tokens."""
-    tags = numbers_of_columns({name: [getattr(sentence, name) for sentence in sentences] for name in task.tags}, task.tags)
+    tags = numbers_of_columns(
+        {name: [getattr(sentence, name) for sentence in sentences] for name in task.tags},
+        task.tags,
+    )
     words = tokens_of(sentence.forms for sentence in sentences)
     counts: Counter[tuple[str, ...]] = Counter()
     chosen = []
@@ -106,16 +133,23 @@ def _chosen(task: LemmaTask, sentences: list[Sentence], rules: np.ndarray) -> np
 
 
 class _Outcomes:
-    """The rules that are right for training words, and those that lead to known lemmas, as if the form were new."""
+    """The rules that are right for training words, and those that lead to known lemmas,
+    as if the form were new.
+    """
 
     def __init__(self, task: LemmaTask, sentences: list[Sentence]) -> None:
         self._lemmas = task.lemmas
         self._upos = task.tags["upos"].symbols if "upos" in task.tags else None
-        columns = (tokens_of(getattr(sentence, column) for sentence in sentences) for column in ("forms", "lemmas"))
+        columns = (
+            tokens_of(getattr(sentence, column) for sentence in sentences)
+            for column in ("forms", "lemmas")
+        )
         self._words = [*zip(*columns, strict=True)]
         forms_of: dict[LemmaOfUpos, set[str]] = {}
         for sentence in sentences:
-            for form, lemma, upos in zip(sentence.forms, sentence.lemmas, sentence.upos, strict=True):
+            for form, lemma, upos in zip(
+                sentence.forms, sentence.lemmas, sentence.upos, strict=True
+            ):
                 for key in ("", upos):
                     forms_of.setdefault((lemma, key), set()).add(form)
         self._only: dict[str, set[LemmaOfUpos]] = {}
@@ -125,8 +159,11 @@ class _Outcomes:
         self._known: dict[str, dict[str, list[int]]] = {}
         self._right: dict[tuple[str, str], list[int]] = {}
 
-    def of(self, places: np.ndarray, tag_scores: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bonus of the rules in parsing, float32[m, rules], and which rules are wrong, bool[m, rules].
+    def of(
+        self, places: np.ndarray, tag_scores: Mapping[str, Tensor]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bonus of the rules in parsing, float32[m, rules],
+        and which rules are wrong, bool[m, rules].
 
         Args:
             places: int64[m], the places of the words among all tokens.
@@ -135,7 +172,11 @@ class _Outcomes:
         known_lemmas = self._lemmas.known
         gained = np.zeros((len(places), len(self._lemmas.rules.symbols)), np.float32)
         wrong = np.ones(gained.shape, np.bool_)
-        upos = [""] * len(places) if self._upos is None else [self._upos[i] for i in tag_scores["upos"].argmax(1).tolist()]
+        upos = (
+            [""] * len(places)
+            if self._upos is None
+            else [self._upos[i] for i in tag_scores["upos"].argmax(1).tolist()]
+        )
         for row, place in enumerate(places.tolist()):
             word = form, gold = self._words[place]
             only = self._only.get(form, set())
@@ -143,7 +184,9 @@ class _Outcomes:
                 by_lemma = self._lemmas.rules_by_lemma(form, only)
                 self._right[word] = by_lemma[known_lemmas.spelled(gold, only)]
                 self._known[form] = {
-                    lemma: numbers for lemma, numbers in by_lemma.items() if known_lemmas.gain(lemma, "", only)
+                    lemma: numbers
+                    for lemma, numbers in by_lemma.items()
+                    if known_lemmas.gain(lemma, "", only)
                 }
             for lemma, numbers in self._known[form].items():
                 gained[row, numbers] = known_lemmas.gain(lemma, upos[row], only)

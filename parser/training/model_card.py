@@ -1,4 +1,6 @@
-"""The model card, README.md in the model's folder: how and on what it was trained, its scores, and what it is not for."""
+"""The model card, README.md in the model's folder: how and on what it was trained, its scores,
+and what it is not for.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,11 @@ _SETTINGS = (
     *("recipe", "model", "beam", "seed"),
 )
 _KINDS_OF_LAS = "LAS counts subtypes; LAS (official), that of the CoNLL 2018 script, does not."
-# In a word of a command: the leading folders of an absolute path, except the one directly above model/.
-_FOLDERS = re.compile(r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:\\|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?""")
+# In a word of a command: the leading folders of an absolute path,
+# except the one directly above model/.
+_FOLDERS = re.compile(
+    r"""(^|[=[{(,:]\s*["']?)(?:[A-Za-z]:\\|/)(?:(?:[^],}:"']*[\\/])?(?!model\b|[],}"']|$))?"""
+)
 
 
 class ModelCard(Observer):
@@ -55,16 +60,27 @@ class ModelCard(Observer):
         self._command = shlex.join(_FOLDERS.sub(r"\1", word) for word in shlex.split(command))
 
     def on_start(self, start: RunStart) -> None:
-        """Note the data that the run is made from: its files, and the cards of other models, may change while it trains."""
+        """Note the data that the run is made from: its files, and the cards of other models, may
+        change while it trains.
+        """
         self._start, plan, sums = start, start.plan, start.manifest.files
         files = [(key, Path(path)) for key, path in sorted(plan.files.named.items()) if key in sums]
-        self._rows = [f"| {key} | {path.name} | `{sums[key]}` | {_licence(path)} |" for key, path in files]
+        self._rows = [
+            f"| {key} | {path.name} | `{sums[key]}` | {_licence(path)} |" for key, path in files
+        ]
         for folders, weights in ((plan.files.models, TENSORS), (plan.files.pretrained, WEIGHTS)):
             for key, path in folders.items():
                 digest = sums.get(f"{key}/{weights}", "in several files")
                 licence = _licence(Path(path) / weights)
-                self._rows.append(f"| {key} | {_run_name(Path(path))} | `{digest}` | weights of a network; {licence} |")
-        kept = text_files(find_model(Path(plan.start))) if plan.start is not None and plan.keeps_text else []
+                self._rows.append(
+                    f"| {key} | {_run_name(Path(path))} | `{digest}` | weights of a network; "
+                    f"{licence} |"
+                )
+        kept = (
+            text_files(find_model(Path(plan.start)))
+            if plan.start is not None and plan.keeps_text
+            else []
+        )
         self._kept = ["tokenizer"] if TOKENIZER in kept else []
         self._kept += ["segmenter"] if SEGMENTER in kept else []
         if plan.start is not None:
@@ -74,15 +90,28 @@ class ModelCard(Observer):
         """Write the card beside the model."""
         facts = [*self._facts(), *_arithmetic(metrics)]
         with replacing(self._start.folder / MODEL / CARD) as temporary:
-            temporary.write_text(self._card(metrics, facts), encoding="utf-8", errors=ESCAPES, newline="\n")
+            temporary.write_text(
+                self._card(metrics, facts), encoding="utf-8", errors=ESCAPES, newline="\n"
+            )
 
     def _facts(self) -> list[str]:
-        """Return date and size; the language, if files are named as in Universal Dependencies; the speed, if there is dev."""
-        codes = sorted({*re.findall(r"treebank\.train\S* \| ([a-z]{2,3})_\w+-ud-", "\n".join(self._rows))})
-        epoch = os.environ.get("SOURCE_DATE_EPOCH", "")  # https://reproducible-builds.org/specs/source-date-epoch
-        day = datetime.fromtimestamp(int(epoch) if re.fullmatch("[0-9]{1,11}", epoch) else time.time(), UTC)
+        """Return date and size; the language, if files are named as in Universal Dependencies; the
+        speed, if there is dev.
+        """
+        codes = sorted(
+            {*re.findall(r"treebank\.train\S* \| ([a-z]{2,3})_\w+-ud-", "\n".join(self._rows))}
+        )
+        # https://reproducible-builds.org/specs/source-date-epoch
+        epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+        day = datetime.fromtimestamp(
+            int(epoch) if re.fullmatch("[0-9]{1,11}", epoch) else time.time(), UTC
+        )
         folder, dev = self._start.folder / MODEL, self._start.corpus.dev
-        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name != CARD)
+        size = sum(
+            path.stat().st_size
+            for path in folder.rglob("*")
+            if path.is_file() and path.name != CARD
+        )
         facts = [f"date: {day:%Y-%m-%d}, UTC", f"size: {size / 1e6:.1f} MB"]
         if codes:
             facts.insert(0, f"language: {', '.join(codes)}")
@@ -94,16 +123,23 @@ class ModelCard(Observer):
             begun = time.perf_counter()
             parser.parse(some)
             speed = (some.offsets[-1] - len(some)) / (time.perf_counter() - begun)
-            facts.append(f"speed: {speed:,.0f} words per second (trees of dev, one thread, on the machine that trained it)")
+            facts.append(
+                f"speed: {speed:,.0f} words per second (trees of dev, one thread, "
+                "on the machine that trained it)"
+            )
         return facts
 
     def _origins(self) -> list[str]:
-        """Return the origin of each of the model's parts, the start model or this run; empty without start."""
+        """Return the origin of each of the model's parts, the start model or this run;
+        empty without start.
+        """
         start, plan, corpus = self._start, self._start.plan, self._start.corpus
         if plan.start is None:
             return []
         here, named = start.folder / MODEL, f"start ({_run_name(Path(plan.start))})"
-        before, after = (load(folder, int8=False) for folder in (find_model(Path(plan.start)), here))
+        before, after = (
+            load(folder, int8=False) for folder in (find_model(Path(plan.start)), here)
+        )
         origins = [f"network: from {named}, trained further on treebank.train"]
         if self._kept:
             origins.append(f"{' and '.join(self._kept)}: from {named}, unchanged")
@@ -112,14 +148,20 @@ class ModelCard(Observer):
         for file, columns in corpus.untaught.items():
             values = ", ".join(column.upper() for column in columns)
             if columns:
-                origins.append(f"{values}: as {named} predicts; {Path(file).name or 'the training part'} has no gold value")
+                origins.append(
+                    f"{values}: as {named} predicts; {Path(file).name or 'the training part'} has "
+                    "no gold value"
+                )
         for task in after.vocabularies.tasks:
             if not task.in_passes:
                 sources = [named] * (before.vocabularies.task(type(task)) is not None)
                 sources += ["treebank.train"] * task.is_taught(corpus.tagged)
                 origins.append(f"{task.name}: from {' and '.join(sources)}")
         kept = after.calibration == before.calibration
-        return [*origins, f"calibration of probabilities: {f'from {named}' if kept else 'fitted to dev'}"]
+        return [
+            *origins,
+            f"calibration of probabilities: {f'from {named}' if kept else 'fitted to dev'}",
+        ]
 
     def _card(self, metrics: dict[str, Any], facts: list[str]) -> str:
         """Return the card, Markdown; ``metrics``: the content of metrics.json."""
@@ -130,16 +172,26 @@ class ModelCard(Observer):
         model_columns = predicted_columns(folder) if measured else ()
         predicted = [name for name in _TAG_SCORES if name in model_columns]
         columns = [*_SCORES, *predicted]
-        conditions = f"with the gold tags of the files ({tags})" if tags else "of forms alone, without tags"
-        needs = f"The input needs {tags}, tagged as the treebank is" if tags else "The input needs no tags"
+        conditions = (
+            f"with the gold tags of the files ({tags})" if tags else "of forms alone, without tags"
+        )
+        needs = (
+            f"The input needs {tags}, tagged as the treebank is"
+            if tags
+            else "The input needs no tags"
+        )
         if predicted:
             named = " and ".join(filter(None, (", ".join(predicted[:-1]), predicted[-1])))
             conditions += f"; {named}: predicted values that are right"
             needs += "; --tags=fill writes those that the model predicts"
-        settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
+        settings = ", ".join(
+            f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None
+        )
         scores = []
         for split in measured:
-            cells = [f"{metrics[split][key]:.2f}" if key in metrics[split] else "-" for key in columns]
+            cells = [
+                f"{metrics[split][key]:.2f}" if key in metrics[split] else "-" for key in columns
+            ]
             scores.append(f"| {split} | {' | '.join(cells)} |")
         input_options = "text.txt --text" if not tags and has_tokenizer(folder) else "input.conllu"
         if treebanks := attributes.get(TREEBANK):
@@ -182,17 +234,25 @@ def _arithmetic(metrics: dict[str, Any]) -> list[str]:
     """Return how the encoder multiplies, where 8 bits were tried."""
     if (lost := metrics.get("int8_lost_las")) is None:
         return []
-    used = "products of 8 bits, which lose" if metrics["int8"] else "single precision, as products of 8 bits would lose"
+    used = (
+        "products of 8 bits, which lose"
+        if metrics["int8"]
+        else "single precision, as products of 8 bits would lose"
+    )
     where = "dev" if metrics["dev"] else "the dev part of start"
     return [f"arithmetic: {used} {lost:.2f} LAS on {where} (parse --int8 and --float32 choose)"]
 
 
 def _rows_of_card(key: str, model: Path) -> list[str]:
-    """Return the rows in the card of a model that the run starts from or learns from; without a card, a row that says so."""
+    """Return the rows in the card of a model that the run starts from or learns from; without a
+    card, a row that says so.
+    """
     path = find_model(model) / CARD
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     rows = re.findall(r"^\| (.+ \| .+ \| `\w{64}` \| .+ \|)$", text, re.MULTILINE)
-    return [f"| {key}/{row}" for row in rows] or [f"| {key} | data of a model without a card | | not known |"]
+    return [f"| {key}/{row}" for row in rows] or [
+        f"| {key} | data of a model without a card | | not known |"
+    ]
 
 
 def _run_name(folder: Path) -> str:
@@ -201,10 +261,14 @@ def _run_name(folder: Path) -> str:
 
 
 def _licence(path: Path) -> str:
-    """Return the first line of the licence beside the file; treebanks of Universal Dependencies have a LICENSE.txt."""
+    """Return the first line of the licence beside the file;
+    treebanks of Universal Dependencies have a LICENSE.txt.
+    """
     for name in ("LICENSE.txt", "LICENSE", "LICENSE.md"):
         beside = path.parent / name
         if beside.is_file():
             lines = beside.read_text(encoding="utf-8", errors="replace").splitlines()
-            return next((line.strip().replace("|", "/") for line in lines if line.strip()), "not stated")
+            return next(
+                (line.strip().replace("|", "/") for line in lines if line.strip()), "not stated"
+            )
     return "not stated beside the file"

@@ -1,10 +1,14 @@
-"""Training: a run prepares its corpus, builds a model and the passes that train it, and runs them, epoch by epoch.
+"""Training: a run prepares its corpus, builds a model and the passes that train it,
+and runs them, epoch by epoch.
 
 train(plan, folder)
-  Corpus.new(plan)      the splits of the treebank, vocabularies, word vectors; with start=, Corpus.continued()
-  build(plan)           the model, and a pass for each plan: GoldPass, ExplorationPass, GlobalPass, OnlinePass, StructuredPass
+  Corpus.new(plan)      the splits of the treebank, vocabularies, word vectors;
+                        with start=, Corpus.continued()
+  build(plan)           the model, and a pass for each plan: GoldPass, ExplorationPass, GlobalPass,
+                        OnlinePass, StructuredPass
   STAGES (stages.py)
-    passes              Run.train(): for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
+    passes              Run.train(): for each pass: begin; for each epoch: fit_epoch,
+                        measure dev, save a checkpoint
     arithmetic          8 bits or single precision, with an encoder
     tasks               tasks that are learned after the parser, such as lemmas
     metrics             Run.metrics()
@@ -13,8 +17,9 @@ train(plan, folder)
     text splitting      a tokenizer and a segmenter; with start=, the model's own are copied instead
     check               the saved model is loaded
 
-For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws batches, the objective
-searches them and computes gradients, and the optimizer takes a step (fitting/trainer.py).
+For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws
+batches, the objective searches them and computes gradients, and the optimizer takes a step
+(fitting/trainer.py).
 """
 
 from __future__ import annotations
@@ -44,7 +49,15 @@ from parser.training.build import build
 from parser.training.evaluation import Evaluation
 from parser.training.example import example_sentence
 from parser.training.examples.corpus import Corpus
-from parser.training.observers import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
+from parser.training.observers import (
+    EpochEnd,
+    Metrics,
+    Observer,
+    Observers,
+    PassEnd,
+    PassStart,
+    RunStart,
+)
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
@@ -61,28 +74,40 @@ _LOST_IN_8_BITS = 0.1
 
 
 def train(
-    plan: Plan, folder: Path, observers: Sequence[Observer] = (), vectors: BackgroundVectors | None = None
+    plan: Plan,
+    folder: Path,
+    observers: Sequence[Observer] = (),
+    vectors: BackgroundVectors | None = None,
 ) -> dict[str, Any]:
-    """Train a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it trains.
+    """Train a parser into a run's folder: model/, metrics.json, TensorBoard events, and a
+    checkpoint while it trains.
 
-    Started again in the same folder with the same plan, an interrupted run resumes after its last epoch. A finished run is not
-    repeated: its metrics are returned. ``resume=false`` trains again.
+    Started again in the same folder with the same plan, an interrupted run resumes after its last
+    epoch. A finished run is not repeated: its metrics are returned. ``resume=false`` trains again.
 
     Args:
         plan: what to train on and how; see parser/settings/plan.py.
         folder: the run's folder, created if needed.
-        observers: further observers, besides TensorBoard, the progress bar and the log; see parser.training.observers.
-        vectors: the run's word vectors, if another process is already training them; see data/word_vectors.py.
+        observers: further observers, besides TensorBoard, the progress bar and the log; see
+            parser.training.observers.
+        vectors: the run's word vectors, if another process is already training them;
+            see data/word_vectors.py.
 
     Returns:
         The metrics, as written to metrics.json.
 
     Raises:
-        SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
+        SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError:
+            the message says the fix.
         ModelError: the saved model cannot be loaded.
     """
-    if plan.start is not None and Path(plan.start).resolve() in (folder.resolve(), (folder / MODEL).resolve()):
-        raise SettingsError(f"start={plan.start}: this run would replace that model; choose another hydra.run.dir")
+    if plan.start is not None and Path(plan.start).resolve() in (
+        folder.resolve(),
+        (folder / MODEL).resolve(),
+    ):
+        raise SettingsError(
+            f"start={plan.start}: this run would replace that model; choose another hydra.run.dir"
+        )
     try:
         check_device(plan.device)
     except OptimalStepError as error:
@@ -100,7 +125,11 @@ def train(
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
             run = Run(plan, manifest, folder, everyone, vectors)
             if plan.tokenizer and (tags := tags_read(run.model.vocabularies.by_attribute)):
-                log.warning("tokenizer=characters: this model reads %s, which text lacks; recipe=text needs none", tags)
+                log.warning(
+                    "tokenizer=characters: this model reads %s, which text lacks; "
+                    "recipe=text needs none",
+                    tags,
+                )
             metrics: dict[str, Any] = {}
             for stage in STAGES:
                 log.debug("stage: %s", stage.name)
@@ -128,7 +157,12 @@ class Run:
     """
 
     def __init__(
-        self, plan: Plan, manifest: Manifest, folder: Path, observers: Observers, vectors: BackgroundVectors | None
+        self,
+        plan: Plan,
+        manifest: Manifest,
+        folder: Path,
+        observers: Observers,
+        vectors: BackgroundVectors | None,
     ) -> None:
         self._manifest = manifest
         self.folder = folder
@@ -138,7 +172,9 @@ class Run:
         self._cpu_begun = _cpu_seconds() - self._progress.cpu_seconds
         with self.stopwatch("read"):
             start = None if plan.start is None else TrainedModel.load(Path(plan.start), int8=False)
-            self.corpus = Corpus.new(plan, vectors) if start is None else Corpus.continued(plan, start)
+            self.corpus = (
+                Corpus.new(plan, vectors) if start is None else Corpus.continued(plan, start)
+            )
             self.example = example_sentence(self.corpus.train, plan.files.train.paths)
         self.plan = plan = plan.for_words(self.corpus.train.n_words)
         context = RunContext(self.corpus, plan.system, observers, self.stopwatch, plan.seed)
@@ -153,7 +189,9 @@ class Run:
         is_given = passes[0].given and progress.pass_number == 0
         before = sum(pass_.epochs for pass_ in passes[: 1 if is_given else progress.pass_number])
         epochs, done = sum(pass_.epochs for pass_ in passes), before + progress.epochs_done
-        start = RunStart(self.plan, self._manifest, self.folder, self.corpus, self.model, epochs, done)
+        start = RunStart(
+            self.plan, self._manifest, self.folder, self.corpus, self.model, epochs, done
+        )
         self._observers.on_start(start)
         del passes[: progress.pass_number]
         while passes:  # drops each finished pass: the examples of a big treebank take gigabytes
@@ -165,14 +203,22 @@ class Run:
             if self.plan.keep_best and best:
                 pass_.put_weights(best)
         search = self.plan.search if pass_.name == self._names[-1] else None
-        if measured := [split for split in ("dev", "test") if getattr(self.corpus, split) is not None]:
-            log.info("%s: parsing %s", "start" if pass_.given else pass_.name.replace("_", " "), " and ".join(measured))
+        if measured := [
+            split for split in ("dev", "test") if getattr(self.corpus, split) is not None
+        ]:
+            log.info(
+                "%s: parsing %s",
+                "start" if pass_.given else pass_.name.replace("_", " "),
+                " and ".join(measured),
+            )
         end = PassEnd(pass_.name, self.measure("dev", search), self.measure("test", search))
         self._progress.end_pass(pass_.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
 
     def _fit(self, pass_: TrainingPass[Any]) -> dict[str, Tensor]:
-        """Train the remaining epochs of a pass; return the weights of its best epoch, none without a dev split."""
+        """Train the remaining epochs of a pass; return the weights of its best epoch,
+        none without a dev split.
+        """
         progress, saved, done = self._progress, self._saved, self._progress.epochs_done
         best = saved.pop("best", {})
         if saved:
@@ -182,21 +228,32 @@ class Run:
             pass_.begin()
         self._saved = {}
         number = self._names.index(pass_.name) + 1
-        self._observers.on_pass_start(PassStart(number, pass_.name, pass_.epochs, done, pass_.expected_examples))
+        self._observers.on_pass_start(
+            PassStart(number, pass_.name, pass_.epochs, done, pass_.expected_examples)
+        )
         for epoch in range(done, pass_.epochs):
             fitted, fit_seconds = pass_.fit_epoch(epoch), self.stopwatch.last
             dev = self.measure("dev", pass_.search)
-            score = (dev or {}).get("las", (dev or {}).get("uas"))  # UAS if the dev split has no relations
+            # UAS if the dev split has no relations
+            score = (dev or {}).get("las", (dev or {}).get("uas"))
             if score is not None and (progress.best_las is None or score > progress.best_las):
                 progress.best_las = score
                 best = pass_.weights()
             end = EpochEnd(
-                pass_.name, epoch, pass_.epochs, dev=dev, words=pass_.data.n_words, fit_seconds=fit_seconds, **vars(fitted)
+                pass_.name,
+                epoch,
+                pass_.epochs,
+                dev=dev,
+                words=pass_.data.n_words,
+                fit_seconds=fit_seconds,
+                **vars(fitted),
             )
             self._observers.on_epoch(end)
             progress.epochs_done = epoch + 1
             progress.cpu_seconds = _cpu_seconds() - self._cpu_begun
-            run_folder.save_checkpoint(self.folder / run_folder.CHECKPOINT, progress, pass_.state() | {"best": best})
+            run_folder.save_checkpoint(
+                self.folder / run_folder.CHECKPOINT, progress, pass_.state() | {"best": best}
+            )
         return best
 
     def measure(self, split: str, search: Beam | None, int8: bool = False) -> Metrics | None:
@@ -211,7 +268,10 @@ class Run:
 
     def metrics(self) -> dict[str, Any]:
         """Return the contents of metrics.json."""
-        first, *between, last = (self._progress.metrics[name] for name in (self._names[0], *self._names[1:-1], self._names[-1]))
+        first, *between, last = (
+            self._progress.metrics[name]
+            for name in (self._names[0], *self._names[1:-1], self._names[-1])
+        )
         test = self.corpus.test
         return {
             **self.plan.labels,
@@ -221,16 +281,24 @@ class Run:
             "after_first_pass": first,
             **({"first_pass_given": True} if getattr(self.plan.passes[0], "given", False) else {}),
             **({"after_second_pass": between[0]} if between else {}),
-            **({} if self.plan.files.train.fold is None or test is None else {"test_part": test.counted_words()}),
+            **(
+                {}
+                if self.plan.files.train.fold is None or test is None
+                else {"test_part": test.counted_words()}
+            ),
             **self.model.arithmetic,
-            "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},
+            "seconds": {
+                stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()
+            },
             "cpu_seconds": round(_cpu_seconds() - self._cpu_begun, 3),
             "versions": versions(),
         }
 
 
 def _cpu_seconds() -> float:
-    """Return the CPU time of this process and of its children that have ended, such as the one that trains word vectors."""
+    """Return the CPU time of this process and of its children that have ended,
+    such as the one that trains word vectors.
+    """
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -243,8 +311,10 @@ def _last_state(folder: Path, manifest: Manifest) -> tuple[Progress, Saved]:
     progress, tensors = run_folder.load_checkpoint(path)
     if (difference := Manifest(**progress.manifest).difference(manifest)) is not None:
         raise CheckpointError(
-            f"{path}: a run with {difference} was interrupted in this folder; choose another hydra.run.dir, "
-            "resume with the original ones, or start over with resume=false"
+            f"{path}: a run with {difference} was interrupted in this folder; choose another "
+            "hydra.run.dir, resume with the original ones, or start over with resume=false"
         )
-    log.info("resuming from %s, pass %d, epoch %d", path, progress.pass_number + 1, progress.epochs_done)
+    log.info(
+        "resuming from %s, pass %d, epoch %d", path, progress.pass_number + 1, progress.epochs_done
+    )
     return progress, tensors

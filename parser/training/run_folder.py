@@ -1,9 +1,11 @@
 """The folder of a run: locked by one process at a time; its checkpoint, manifest and metrics.
 
-While a run trains, it has a checkpoint: one file of tensors, with all else as JSON in its header. A resumed run gives the
-same result. The checkpoint holds what an epoch changes (trained weights, optimizer, random generators) and the weights with
-which the parser explored last. Examples and word vectors are made again: settings, files and these weights determine them.
-A checksum detects damage. A finished run leaves model/, metrics.json, and run.json, which records its settings and files.
+While a run trains, it has a checkpoint: one file of tensors, with all else as JSON in its header. A
+resumed run gives the same result. The checkpoint holds what an epoch changes (trained weights,
+optimizer, random generators) and the weights with which the parser explored last. Examples and word
+vectors are made again: settings, files and these weights determine them.
+A checksum detects damage. A finished run leaves model/, metrics.json, and run.json,
+which records its settings and files.
 """
 
 from __future__ import annotations
@@ -25,7 +27,15 @@ from oracles.errors import OptimalStepError
 from parser.data.parts import PARTS
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings.plan import Plan
-from parser.storage import LockedError, from_json, locked, remove_leftovers, replacing, sha256_of, write_json
+from parser.storage import (
+    LockedError,
+    from_json,
+    locked,
+    remove_leftovers,
+    replacing,
+    sha256_of,
+    write_json,
+)
 
 METRICS = "metrics.json"
 CHECKPOINT = "checkpoint.safetensors"
@@ -37,7 +47,9 @@ _FORMAT = 3  # of checkpoints
 
 
 class RunFolderError(OptimalStepError):
-    """A run cannot use this folder: another process is training in it, or its name is not UTF-8; the message says which."""
+    """A run cannot use this folder: another process is training in it, or its name is not UTF-8;
+    the message says which.
+    """
 
 
 @dataclass(frozen=True)
@@ -45,8 +57,8 @@ class Manifest:
     """The settings and files that a run is made from.
 
     Attributes:
-        settings: the run's settings as plain values, without those that change no result: ``resume``, ``tensorboard`` and
-            ``pretrained.cache``.
+        settings: the run's settings as plain values, without those that change no result:
+            ``resume``, ``tensorboard`` and ``pretrained.cache``.
         files: by setting, the SHA-256 of the file that it names.
     """
 
@@ -56,7 +68,11 @@ class Manifest:
     @classmethod
     def of(cls, plan: Plan) -> Manifest:
         """Return the manifest of a run with this plan and the files as they are now."""
-        plain = {key: value for key, value in plan.recorded.items() if key not in ("resume", "tensorboard")}
+        plain = {
+            key: value
+            for key, value in plan.recorded.items()
+            if key not in ("resume", "tensorboard")
+        }
         for group, _, name in (key.partition(".") for kind in PARTS for key in kind.incidental):
             if group in plain:
                 plain[group] = {**plain[group], name: None}
@@ -74,7 +90,11 @@ class Manifest:
         if self.settings != other.settings:
             keys = sorted(_differing(self.settings, other.settings))
             return f"other settings ({', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''})"
-        keys = sorted(key for key in self.files.keys() | other.files.keys() if self.files.get(key) != other.files.get(key))
+        keys = sorted(
+            key
+            for key in self.files.keys() | other.files.keys()
+            if self.files.get(key) != other.files.get(key)
+        )
         return f"other contents of {', '.join(keys)}" if keys else None
 
 
@@ -88,7 +108,9 @@ def held(folder: Path) -> Iterator[None]:
     try:
         str(folder).encode()
     except UnicodeEncodeError:
-        raise RunFolderError(f"{folder}: TensorBoard needs a name in UTF-8; choose another hydra.run.dir") from None
+        raise RunFolderError(
+            f"{folder}: TensorBoard needs a name in UTF-8; choose another hydra.run.dir"
+        ) from None
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder / _LOCK, wait=False):
@@ -107,16 +129,23 @@ def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
     Raises:
         CheckpointError: that run was made from other settings or files.
     """
-    if not ((folder / METRICS).is_file() and (folder / MODEL).is_dir()) or (folder / CHECKPOINT).exists():
+    if (
+        not ((folder / METRICS).is_file() and (folder / MODEL).is_dir())
+        or (folder / CHECKPOINT).exists()
+    ):
         return None
     advice = "choose another hydra.run.dir, or replace it with resume=false"
     try:
         finished = Manifest(**from_json((folder / MANIFEST).read_bytes()))
         metrics: dict[str, Any] = from_json((folder / METRICS).read_bytes())
-        if not all(isinstance(content, dict) for content in (finished.settings, finished.files, metrics)):
+        if not all(
+            isinstance(content, dict) for content in (finished.settings, finished.files, metrics)
+        ):
             raise TypeError("not an object")
     except (OSError, ValueError, TypeError):
-        raise CheckpointError(f"{folder}: a finished run is here, without a readable {MANIFEST}; {advice}") from None
+        raise CheckpointError(
+            f"{folder}: a finished run is here, without a readable {MANIFEST}; {advice}"
+        ) from None
     if (difference := finished.difference(manifest)) is not None:
         raise CheckpointError(f"{folder}: a finished run with {difference} is here; {advice}")
     return metrics
@@ -130,8 +159,13 @@ def write_results(folder: Path, manifest: Manifest, metrics: dict[str, Any]) -> 
 
 
 def start_over(folder: Path) -> None:
-    """Remove the files of an earlier run, except its model, which stays until the new one is complete."""
-    for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *folder.glob(_EVENTS)):
+    """Remove the files of an earlier run, except its model,
+    which stays until the new one is complete.
+    """
+    for path in (
+        *(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)),
+        *folder.glob(_EVENTS),
+    ):
         path.unlink(missing_ok=True)
 
 
@@ -156,7 +190,8 @@ class Progress:
         manifest: the run's Manifest as plain values.
         pass_number: the pass under way, from 0.
         epochs_done: epochs of that pass that are done.
-        best_las: the highest dev LAS of the pass so far; None without a dev split, or before its first epoch.
+        best_las: the highest dev LAS of the pass so far; None without a dev split,
+            or before its first epoch.
         metrics: by finished pass, then by split (dev, test).
         seconds: wall-clock time by stage so far.
         cpu_seconds: processor time of all processes that have worked on the run so far.
@@ -178,7 +213,9 @@ class Progress:
 
 def trained_weights(module: nn.Module) -> dict[str, Tensor]:
     """Return copies of the weights that training changes, on the CPU."""
-    return {name: p.detach().cpu().clone() for name, p in module.named_parameters() if p.requires_grad}
+    return {
+        name: p.detach().cpu().clone() for name, p in module.named_parameters() if p.requires_grad
+    }
 
 
 def restore_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
@@ -191,10 +228,16 @@ def restore_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 def save_checkpoint(path: Path, progress: Progress, groups: dict[str, dict[str, Tensor]]) -> None:
     """Write a checkpoint atomically; ``groups`` are named dictionaries of tensors."""
-    tensors = {f"{group}/{name}": t.contiguous() for group, named in groups.items() for name, t in named.items()}
+    tensors = {
+        f"{group}/{name}": t.contiguous()
+        for group, named in groups.items()
+        for name, t in named.items()
+    }
     state = json.dumps({"format": _FORMAT} | vars(progress))
     with replacing(path) as temporary:
-        temporary.write_bytes(to_bytes(tensors, metadata={"progress": state, "checksum": _checksum(state, tensors)}))
+        temporary.write_bytes(
+            to_bytes(tensors, metadata={"progress": state, "checksum": _checksum(state, tensors)})
+        )
 
 
 def load_checkpoint(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
@@ -206,16 +249,24 @@ def load_checkpoint(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            # Copied, because the file's own tensors keep it in use, and Windows does not replace a file in use.
+            # Copied, because the file's own tensors keep it in use,
+            # and Windows does not replace a file in use.
             tensors = {key: file.get_tensor(key).clone() for key in file.keys()}  # noqa: SIM118 - not a dictionary
     except (SafetensorError, UnicodeDecodeError, ValueError) as error:
-        raise CheckpointError(f"{path}: the checkpoint is damaged ({error}); start over with resume=false") from error
+        raise CheckpointError(
+            f"{path}: the checkpoint is damaged ({error}); start over with resume=false"
+        ) from error
     state = metadata.get("progress", "")
     if metadata.get("checksum") != _checksum(state, tensors):
-        raise CheckpointError(f"{path}: the checkpoint is damaged, or another version wrote it; start over with resume=false")
+        raise CheckpointError(
+            f"{path}: the checkpoint is damaged, or another version wrote it; "
+            "start over with resume=false"
+        )
     fields = json.loads(state)
     if fields.pop("format") != _FORMAT:
-        raise CheckpointError(f"{path}: another version wrote this checkpoint; start over with resume=false")
+        raise CheckpointError(
+            f"{path}: another version wrote this checkpoint; start over with resume=false"
+        )
     groups: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         group, _, name = key.partition("/")

@@ -1,7 +1,8 @@
-"""The stages of a run: it trains, changes the model or its folder once more, and reports its measurements.
+"""The stages of a run: it trains, changes the model or its folder once more,
+and reports its measurements.
 
-The order matters: tasks such as lemmas are learned for the arithmetic that parsing will use, both change the scores of the
-last pass, and a model's folder is checked when all is in it.
+The order matters: tasks such as lemmas are learned for the arithmetic that parsing will use, both
+change the scores of the last pass, and a model's folder is checked when all is in it.
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ def _train(run: Run) -> dict[str, Any]:
 
 
 def _choose_arithmetic(run: Run) -> dict[str, Any]:
-    """Let the encoder multiply in 8 bits if dev loses little LAS by it; the scores of the last pass are then for 8 bits.
+    """Let the encoder multiply in 8 bits if dev loses little LAS by it;
+    the scores of the last pass are then for 8 bits.
 
-    Without scores of dev, a model that is trained further multiplies as before. A resumed run does it again, with the same
-    result.
+    Without scores of dev, a model that is trained further multiplies as before. A resumed run does
+    it again, with the same result.
     """
     model, single = run.model, run.scores["dev"]
     if isinstance(model, LinearModel) or not model.contextual:
@@ -74,7 +76,9 @@ def _choose_arithmetic(run: Run) -> dict[str, Any]:
 
 
 def _learn_tasks(run: Run) -> dict[str, Any]:
-    """Learn the tasks that are learned after the parser; a resumed run does it again, with the same result."""
+    """Learn the tasks that are learned after the parser; a resumed run does it again,
+    with the same result.
+    """
     model, plan = run.model, run.plan
     if isinstance(model, LinearModel):
         return {}
@@ -84,7 +88,9 @@ def _learn_tasks(run: Run) -> dict[str, Any]:
             log.info("learning %s", task.name)
             with run.stopwatch(task.name):
                 epochs = plan.model.task_epochs[task.name]
-                learn_task(task, model, run.corpus.tagged, epochs, plan.seed, anew=plan.start is None)
+                learn_task(
+                    task, model, run.corpus.tagged, epochs, plan.seed, anew=plan.start is None
+                )
             for split, scores in run.scores.items():
                 if scores is not None:
                     run.scores[split] = scores | run.evaluation.task_scores(task, split)
@@ -108,7 +114,8 @@ def _save(run: Run) -> dict[str, Any]:
 
 
 def learn_splitting(plan: Plan, folder: Path) -> None:
-    """Give a model's folder a tokenizer and perhaps a segmenter: those of the model of ``start``, or newly trained ones.
+    """Give a model's folder a tokenizer and perhaps a segmenter:
+    those of the model of ``start``, or newly trained ones.
 
     Without running text in the training split, a warning says so, and the folder gets none.
 
@@ -123,9 +130,13 @@ def learn_splitting(plan: Plan, folder: Path) -> None:
         train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
         language = language_of(plan.files.train.paths)  # before splits were held out
         try:
-            write_splitting(train, dev, folder, plan.seed, segmenter=plan.segmenter, language=language)
+            write_splitting(
+                train, dev, folder, plan.seed, segmenter=plan.segmenter, language=language
+            )
         except NoRunningTextError as error:
-            log.warning("no tokenizer is trained, so the model parses CoNLL-U but no text: %s", error)
+            log.warning(
+                "no tokenizer is trained, so the model parses CoNLL-U but no text: %s", error
+            )
 
 
 def _learn_splitting(run: Run) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Sweeps: each job writes its result to its run folder. A table is made from these files, wherever the jobs ran."""
+"""Sweeps: each job writes its result to its run folder. A table is made from these files,
+wherever the jobs ran.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ class JobFolders(Callback):
 
 def _noted(place: DictConfig) -> Path:
     folder = Path(os.path.abspath(place.dir))
-    JobFolders.new = list(takewhile(lambda parent: not os.path.lexists(parent), (folder, *folder.parents)))
+    JobFolders.new = list(
+        takewhile(lambda parent: not os.path.lexists(parent), (folder, *folder.parents))
+    )
     return folder
 
 
@@ -100,21 +104,29 @@ def _read_job(path: Path) -> SweepJob:
     except (ValueError, TypeError):
         pass
     number = re.match(r"\d{1,9}", path.parent.name)
-    return SweepJob(int(number[0]) if number else -1, [path.parent.name], error=f"{path}: this file is damaged")
+    return SweepJob(
+        int(number[0]) if number else -1, [path.parent.name], error=f"{path}: this file is damaged"
+    )
 
 
 def table(jobs: list[SweepJob]) -> str:
-    """Return a line for each job: number, the settings in which jobs differ, dev and test LAS, seconds; or why it failed.
+    """Return a line for each job: number, the settings in which jobs differ, dev and test LAS,
+    seconds; or why it failed.
 
     For jobs that differ only in their seeds, a line with mean and standard deviation follows.
     """
     common = set.intersection(*(set(job.overrides) for job in jobs)) if len(jobs) > 1 else set()
-    settings = [" ".join(override for override in job.overrides if override not in common) for job in jobs]
+    settings = [
+        " ".join(override for override in job.overrides if override not in common) for job in jobs
+    ]
     width = max([len("settings"), *map(len, settings)])
     lines = [f"{'job':>4}  {'settings':{width}}  {'dev LAS':>8}  {'test LAS':>8}  {'seconds':>8}"]
     for job, job_settings in zip(jobs, settings, strict=True):
         scores = f"{_shown(job.dev_las, 2)}  {_shown(job.test_las, 2)}  {_shown(job.seconds, 1)}"
-        lines.append(f"{job.number:>4}  {job_settings:{width}}  " + (scores if job.error is None else f"failed: {job.error}"))
+        lines.append(
+            f"{job.number:>4}  {job_settings:{width}}  "
+            + (scores if job.error is None else f"failed: {job.error}")
+        )
     return "\n".join([*lines, *_over_seeds(jobs, common)])
 
 
@@ -123,12 +135,19 @@ def _over_seeds(jobs: list[SweepJob], common: set[str]) -> list[str]:
     groups: dict[str, list[SweepJob]] = {}
     for job in jobs:
         if job.error is None:
-            others = [override for override in job.overrides if override not in common and not override.startswith("seed=")]
+            others = [
+                override
+                for override in job.overrides
+                if override not in common and not override.startswith("seed=")
+            ]
             groups.setdefault(" ".join(others), []).append(job)
     lines = []
     for job_settings, group in groups.items():
         splits = {"dev": [job.dev_las for job in group], "test": [job.test_las for job in group]}
-        scores_by_split = {split: [score for score in scores if score is not None] for split, scores in splits.items()}
+        scores_by_split = {
+            split: [score for score in scores if score is not None]
+            for split, scores in splits.items()
+        }
         shown = "".join(
             f"; {split} LAS {fmean(scores):.2f} ± {stdev(scores):.2f}"
             for split, scores in scores_by_split.items()

@@ -1,8 +1,10 @@
-"""Transition systems behind one interface (system.py), a file each with its variants, and the features of their configurations.
+"""Transition systems behind one interface (system.py), a file each with its variants, and the
+features of their configurations.
 
     system = transitions.create("attardi", n_relations=40, degree=2)
 
-A system of your own is a subclass of TransitionSystem and a call of ``register``; see CONTRIBUTING.md.
+A system of your own is a subclass of TransitionSystem and a call of ``register``;
+see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -14,9 +16,19 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.transitions.system import Transitions, TransitionSystem
 
-__all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "register", "registered", "system_class"]
+__all__ = [
+    "TransitionSystem",
+    "Transitions",
+    "create",
+    "create_for",
+    "names",
+    "register",
+    "registered",
+    "system_class",
+]
 
-# A module is imported only when its system is requested: loading the kernels of all systems would take time.
+# A module is imported only when its system is requested:
+# loading the kernels of all systems would take time.
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "arc_standard": ("parser.transitions.attardi", "ArcStandard"),
     "attardi": ("parser.transitions.attardi", "Attardi"),
@@ -30,13 +42,16 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
 
 
 def register(system: type[TransitionSystem]) -> None:
-    """Register a transition system under its name, for settings (``system=NAME``) and for models trained with it.
+    """Register a transition system under its name,
+    for settings (``system=NAME``) and for models trained with it.
 
     Raises:
         OptimalStepError: the name is taken.
     """
     if _SYSTEMS.get(system.name, system) is not system:
-        raise OptimalStepError(f"a transition system {system.name!r} already exists; give yours another name")
+        raise OptimalStepError(
+            f"a transition system {system.name!r} already exists; give yours another name"
+        )
     _SYSTEMS[system.name] = system
 
 
@@ -58,12 +73,16 @@ def system_class(name: str) -> type[TransitionSystem]:
     """
     if name not in _SYSTEMS:
         near = did_you_mean(name, _SYSTEMS)
-        raise OptimalStepError(f"unknown transition system {name!r}{near}; known: {', '.join(_SYSTEMS)}")
+        raise OptimalStepError(
+            f"unknown transition system {name!r}{near}; known: {', '.join(_SYSTEMS)}"
+        )
     place = _SYSTEMS[name]
     return place if isinstance(place, type) else getattr(import_module(place[0]), place[1])
 
 
-def create(name: str, n_relations: int, root_relation: int | None = None, **options: int) -> TransitionSystem:
+def create(
+    name: str, n_relations: int, root_relation: int | None = None, **options: int
+) -> TransitionSystem:
     """Make the transition system of that name over ``n_relations`` relations; see TransitionSystem.
 
     Raises:

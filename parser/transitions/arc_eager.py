@@ -1,21 +1,22 @@
 """Arc-eager parsing (Nivre 2003), whose computations all end in one tree.
 
-Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their
-columns; a stack element is *linked* if it has a head, which is then the element below it:
+Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n,
+in the order of their columns; a stack element is *linked* if it has a head, which is then the
+element below it:
 
 * shift pushes b; needs a buffer.
 * left makes the top a_k a child of b and pops it; needs a buffer and k >= 1, and a_k is not linked.
 * right makes b a child of a_k and pushes it; needs a buffer.
 * reduce pops a_k, which is linked.
-* attach makes a_k a child of a_{k-1} and pops it; needs k >= 1 and an empty buffer, and a_k is not linked. Other versions of
-  arc-eager attach such elements to the artificial root.
+* attach makes a_k a child of a_{k-1} and pops it; needs k >= 1 and an empty buffer, and a_k is not
+  linked. Other versions of arc-eager attach such elements to the artificial root.
 
-A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
-With ``single_root`` the only child of the root stays on the stack to the end: a_1 is neither reduced nor attached while the
-buffer is not empty.
+A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No
+configuration is a dead end. With ``single_root`` the only child of the root stays on the stack to
+the end: a_1 is neither reduced nor attached while the buffer is not empty.
 
-With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013), attach is possible at any time, and left also for a linked top,
-whose arc is then undone.
+With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013), attach is possible at any time, and
+left also for a linked top, whose arc is then undone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ N_TRANSITIONS = 5
 
 
 class ArcEager(TransitionSystem):
-    """Arc-eager: projective trees, arcs between the top of the stack and the first token of the buffer.
+    """Arc-eager: projective trees, arcs between the top of the stack and the first token of the
+    buffer.
 
     Args:
         n_relations, root_relation: see TransitionSystem.
@@ -44,10 +46,17 @@ class ArcEager(TransitionSystem):
 
     name: ClassVar[str] = "arc_eager"
     projective: ClassVar[bool] = True
-    oracles: ClassVar[tuple[str, ...]] = ("arc_eager_rows", "arc_eager_local", "arc_eager_sums", "arc_eager_static")
+    oracles: ClassVar[tuple[str, ...]] = (
+        "arc_eager_rows",
+        "arc_eager_local",
+        "arc_eager_sums",
+        "arc_eager_static",
+    )
     gold_oracle: ClassVar[str] = "arc_eager_rows"
 
-    def __init__(self, n_relations: int, root_relation: int | None = None, nonmonotonic: bool = False) -> None:
+    def __init__(
+        self, n_relations: int, root_relation: int | None = None, nonmonotonic: bool = False
+    ) -> None:
         super().__init__(n_relations, root_relation)
         self.nonmonotonic = bool(nonmonotonic)
         if nonmonotonic:
@@ -64,13 +73,29 @@ class ArcEager(TransitionSystem):
     def eager_order(self, width: int) -> np.ndarray:
         return np.array([LEFT, RIGHT, ATTACH, REDUCE, SHIFT])
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         result = Transitions(*np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32))
-        fill_transitions(now, rows, self.nonmonotonic, single_root, result.rows, result.blocks, result.heads, result.children)
+        fill_transitions(
+            now,
+            rows,
+            self.nonmonotonic,
+            single_root,
+            result.rows,
+            result.blocks,
+            result.heads,
+            result.children,
+        )
         return result
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         _apply(now, rows, chosen, relations)
 
@@ -105,7 +130,9 @@ def fill_transitions(now, rows, nonmonotonic, single_root, feature_rows, blocks,
 
 @kernel()
 def take_transition(now, row, column, relation):
-    """Take a transition in one row of Configurations; ``relation`` is ignored if it makes no arc."""
+    """Take a transition in one row of Configurations;
+    ``relation`` is ignored if it makes no arc.
+    """
     top = now.stacks[row, now.stack_sizes[row] - 1]
     front = now.buffers[row, now.buffer_fronts[row]] if column in (LEFT, RIGHT) else NO_NODE
     if column == RIGHT:
@@ -118,7 +145,8 @@ def take_transition(now, row, column, relation):
         return
     below = now.stacks[row, now.stack_sizes[row] - 1]
     if column == LEFT:
-        if now.heads[row, top] != NO_NODE:  # undo the arc: the top was the outermost right child of the element below
+        # undo the arc: the top was the outermost right child of the element below
+        if now.heads[row, top] != NO_NODE:
             now.children[row, below, 1] = now.siblings[row, top]
         attach(now, row, front, top, relation)
     else:

@@ -1,14 +1,15 @@
 """Arc-hybrid parsing (Kuhlmann, Gómez-Rodríguez and Satta 2011).
 
-Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their
-columns:
+Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n,
+in the order of their columns:
 
 * shift pushes b; needs a buffer.
-* left makes the top a_k a child of b and pops it; needs a buffer and k >= 1, so the root never gets a head.
+* left makes the top a_k a child of b and pops it; needs a buffer and k >= 1,
+  so the root never gets a head.
 * right makes the top a_k a child of a_{k-1} and pops it; needs k >= 1.
 
-A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
-With ``single_root`` the child of the root is attached last.
+A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No
+configuration is a dead end. With ``single_root`` the child of the root is attached last.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ class ArcHybrid(TransitionSystem):
 
     name: ClassVar[str] = "arc_hybrid"
     projective: ClassVar[bool] = True
-    oracles: ClassVar[tuple[str, ...]] = ("arc_hybrid_rows", "arc_hybrid_local", "arc_hybrid_tabular")
+    oracles: ClassVar[tuple[str, ...]] = (
+        "arc_hybrid_rows",
+        "arc_hybrid_local",
+        "arc_hybrid_tabular",
+    )
     gold_oracle: ClassVar[str] = "arc_hybrid_rows"
 
     def _blocks_with_arcs(self) -> list[bool]:
@@ -39,13 +44,28 @@ class ArcHybrid(TransitionSystem):
     def eager_order(self, width: int) -> np.ndarray:
         return np.array([LEFT, RIGHT, SHIFT])
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         transitions = Transitions(*np.full((4, len(rows), 3), NO_NODE, np.int32))
-        fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
+        fill_transitions(
+            now,
+            rows,
+            single_root,
+            transitions.rows,
+            transitions.blocks,
+            transitions.heads,
+            transitions.children,
+        )
         return transitions
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         at = np.arange(len(rows))
         _apply(now, rows, transitions.heads[at, chosen], relations)

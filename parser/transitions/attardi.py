@@ -1,14 +1,17 @@
-"""Attardi's system: arc-standard with further arcs, between the top of the stack and deeper elements (Attardi 2006).
+"""Attardi's system: arc-standard with further arcs,
+between the top of the stack and deeper elements (Attardi 2006).
 
-Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their
-columns, for degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is 2):
+Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n,
+in the order of their columns, for degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is
+2):
 
 * shift pushes b; needs a buffer.
-* for d = 1..D: ra_d makes the top a_k a child of a_{k-d} and pops it; needs k >= d. la_d makes a_{k-d} a child of a_k and
-  removes it; needs k >= d + 1, so the root never gets a head.
+* for d = 1..D: ra_d makes the top a_k a child of a_{k-d} and pops it; needs k >= d. la_d makes
+  a_{k-d} a child of a_k and removes it; needs k >= d + 1, so the root never gets a head.
 
-D = 1 is arc-standard, with the steps of Nederhof (2019), Table 1: ra_1 is its reduce_left, la_1 its reduce_right. A sentence of
-n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
+D = 1 is arc-standard, with the steps of Nederhof (2019), Table 1: ra_1 is its reduce_left, la_1 its
+reduce_right. A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty
+buffer. No configuration is a dead end.
 
 With ``single_root`` the child of the root is attached last, by ra_1.
 """
@@ -54,23 +57,39 @@ class Attardi(TransitionSystem):
     def eager_order(self, width: int) -> np.ndarray:
         return np.array([*(c for d in range(1, self.degree + 1) for c in (2 * d, 2 * d - 1)), 0])
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         shape = len(rows), 1 + 2 * self.degree
         transitions = Transitions(*np.full((4, *shape), NO_NODE, np.int32))
         fill_transitions(
-            now, rows, self.degree, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children
+            now,
+            rows,
+            self.degree,
+            single_root,
+            transitions.rows,
+            transitions.blocks,
+            transitions.heads,
+            transitions.children,
         )
         return transitions
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         _apply(now, rows, chosen, relations)
 
 
 @kernel()
 def applicable(column, size, buffered, single_root):
-    """Return whether a transition is applicable with ``size`` = k + 1 stack elements; ``buffered``: the buffer has tokens."""
+    """Return whether a transition is applicable with ``size`` = k + 1 stack elements; ``buffered``:
+    the buffer has tokens.
+    """
     if column == 0:
         return buffered
     depth = (column + 1) // 2
@@ -83,7 +102,9 @@ def applicable(column, size, buffered, single_root):
 
 @kernel()
 def transition_of(output, n_relations):
-    """Return the column of an output's transition, and the relation of its arc (for a shift, the relation means nothing)."""
+    """Return the column of an output's transition, and the relation of its arc (for a shift, the
+    relation means nothing).
+    """
     return 0 if output == 0 else 1 + (output - 1) // n_relations, (output - 1) % n_relations
 
 
@@ -134,7 +155,9 @@ def best_output(scores, r, degree, size, buffered, n_relations, root_relation, s
 
 @kernel()
 def forced_output(degree, size, buffered, root_relation, single_root):
-    """Return the output of a configuration in which only one is possible; NO_NODE if several are."""
+    """Return the output of a configuration in which only one is possible;
+    NO_NODE if several are.
+    """
     only = NO_NODE
     for column in range(1 + 2 * degree):
         if applicable(column, size, buffered, single_root):

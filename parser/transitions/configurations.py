@@ -1,4 +1,6 @@
-"""Configurations of many sentences that are parsed at the same time, as arrays for compiled kernels."""
+"""Configurations of many sentences that are parsed at the same time,
+as arrays for compiled kernels.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +11,30 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 
-# The only row, in a kernel. For numba a literal 0 is another type: it would compile all kernels that take rows once more.
+# The only row, in a kernel. For numba a literal 0 is another type: it would compile all kernels
+# that take rows once more.
 ONLY_ROW = np.int64(0)
 
 
 class Configurations(NamedTuple):
     """One configuration for each of a batch of sentences; width = the longest sentence + 1.
 
-    Node 0 is the artificial root. This is a named tuple, so that a kernel takes it as one argument and reads it by name.
+    Node 0 is the artificial root. This is a named tuple,
+    so that a kernel takes it as one argument and reads it by name.
 
     Attributes:
         lengths: int32[batch], the number n of tokens of the sentence.
         stacks: int32[batch, width]; row r holds a_0..a_k in its first ``stack_sizes[r]`` entries.
         stack_sizes: int32[batch], k + 1.
-        buffers: int32[batch, width]; entries ``buffer_fronts[r]`` to n of row r are the buffer, the first token first. In all
-            systems except swap, entry i is token i.
+        buffers: int32[batch, width]; entries ``buffer_fronts[r]`` to n of row r are the buffer, the
+            first token first. In all systems except swap, entry i is token i.
         buffer_fronts: int32[batch], where the buffer begins; n + 1 when it is empty.
         heads: int32[batch, width], heads given so far; NO_NODE where none.
         relations: int32[batch, width], relations given so far; NO_NODE where none.
-        children: int32[batch, width, 2], the outermost left and right child so far; NO_NODE where none.
-        siblings: int32[batch, width], for a child, the next child of the same head towards the head; NO_NODE where none.
+        children: int32[batch, width, 2], the outermost left and right child so far;
+            NO_NODE where none.
+        siblings: int32[batch, width], for a child, the next child of the same head towards the
+            head; NO_NODE where none.
     """
 
     lengths: np.ndarray
@@ -43,7 +49,9 @@ class Configurations(NamedTuple):
 
     @classmethod
     def initial(cls, lengths: np.ndarray) -> Configurations:
-        """Return configurations with stack (0) and the whole sentence in the buffer, for these lengths (int[batch])."""
+        """Return configurations with stack (0) and the whole sentence in the buffer,
+        for these lengths (int[batch]).
+        """
         batch = len(lengths)
         width = int(lengths.max(initial=0)) + 1
 
@@ -63,13 +71,17 @@ class Configurations(NamedTuple):
         )
 
     def unfinished(self) -> np.ndarray:
-        """Return int64[m], the rows with more than the root on the stack, or with a token in the buffer."""
+        """Return int64[m], the rows with more than the root on the stack,
+        or with a token in the buffer.
+        """
         return np.flatnonzero((self.stack_sizes > 1) | (self.buffer_fronts <= self.lengths))
 
 
 @kernel()
 def clear(now, row, length):
-    """Make one row of Configurations the initial configuration of a sentence of ``length`` tokens."""
+    """Make one row of Configurations the initial configuration of a sentence of ``length``
+    tokens.
+    """
     now.lengths[row] = length
     now.stacks[row, 0] = 0
     now.stack_sizes[row] = 1
@@ -110,9 +122,11 @@ def remove(now, row, depth):
 
 @kernel()
 def attach(now, row, head, child, relation):
-    """Make ``child`` a child of ``head``, and insert it among the children on that side of the head.
+    """Make ``child`` a child of ``head``, and insert it among the children on that side of the
+    head.
 
-    Most systems attach children from the inside out, so that a new child is the outermost one and is put in place at once.
+    Most systems attach children from the inside out,
+    so that a new child is the outermost one and is put in place at once.
     """
     now.heads[row, child] = head
     now.relations[row, child] = relation

@@ -1,15 +1,19 @@
-"""Covington parsing (Covington 2001; Gómez-Rodríguez and Fernández-González 2015), whose computations all end in one tree.
+"""Covington parsing (Covington 2001; Gómez-Rodríguez and Fernández-González 2015), whose
+computations all end in one tree.
 
-The first token b of the buffer is compared with the tokens before it, the nearest first. The next one is i, the top of the
-stack 0..i; the tokens between i and b are passed. Transitions, in the order of their columns:
+The first token b of the buffer is compared with the tokens before it, the nearest first. The next
+one is i, the top of the stack 0..i; the tokens between i and b are passed. Transitions, in the
+order of their columns:
 
 * shift ends the comparison: the stack becomes 0..b. Needs a buffer.
 * no_arc passes i; needs i >= 1.
-* left makes i a child of b and passes i; needs a buffer, and an i >= 1 that has no head and is not an ancestor of b.
-* right makes b a child of i and passes i; needs i >= 1, and a b that has no head and is not an ancestor of i.
+* left makes i a child of b and passes i; needs a buffer,
+  and an i >= 1 that has no head and is not an ancestor of b.
+* right makes b a child of i and passes i; needs i >= 1,
+  and a b that has no head and is not an ancestor of i.
 
-When the buffer is empty, the last phase begins. While the artificial root has no child, the top is the last token without a
-head:
+When the buffer is empty, the last phase begins. While the artificial root has no child, the top is
+the last token without a head:
 
 * root makes the top a child of the artificial root.
 * no_arc moves on to the next token below that has no head; needs one.
@@ -18,9 +22,10 @@ Then, until all tokens have heads, the top is the last token without a head:
 
 * attach makes the top a child of the child of the artificial root.
 
-In the papers, the remaining tokens become children of the artificial root. Here the artificial root always gets one child, so
-``single_root`` has no effect, and gold arcs from that child can still be made late. A sentence of n tokens takes O(n^2)
-transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
+In the papers, the remaining tokens become children of the artificial root. Here the artificial root
+always gets one child, so ``single_root`` has no effect, and gold arcs from that child can still be
+made late. A sentence of n tokens takes O(n^2) transitions; it is final with stack (0) and an empty
+buffer. No configuration is a dead end.
 """
 
 from __future__ import annotations
@@ -66,17 +71,33 @@ class Covington(TransitionSystem):
         now.stacks[:] = now.buffers  # only its size changes
         return now
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        feature_rows, blocks, heads, children = np.full((4, len(rows), N_TRANSITIONS), NO_NODE, np.int32)
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
+        feature_rows, blocks, heads, children = np.full(
+            (4, len(rows), N_TRANSITIONS), NO_NODE, np.int32
+        )
         passed = np.full((len(rows), 1), NO_NODE, np.int32)
         _fill_transitions(now, rows, feature_rows, blocks, heads, children, passed)
         return Transitions(feature_rows, blocks, heads, children, passed)
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         at = np.arange(len(rows))
-        _apply(now, rows, chosen, transitions.heads[at, chosen], transitions.children[at, chosen], relations)
+        _apply(
+            now,
+            rows,
+            chosen,
+            transitions.heads[at, chosen],
+            transitions.children[at, chosen],
+            relations,
+        )
 
 
 @kernel()
@@ -127,7 +148,9 @@ def _last_without_head(now, row, last):
 
 @kernel()
 def _go_on_in_last_phase(now, row, passes):
-    """Set the stack's size so that its top is the next token without a head; ``passes``: only below the top."""
+    """Set the stack's size so that its top is the next token without a head; ``passes``:
+    only below the top.
+    """
     last = now.stack_sizes[row] - 2 if passes else now.lengths[row]
     now.stack_sizes[row] = _last_without_head(now, row, last) + 1
 

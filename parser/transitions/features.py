@@ -1,11 +1,13 @@
-"""Features of configurations: a table of named slots, each a position of a node and an attribute read there.
+"""Features of configurations: a table of named slots,
+each a position of a node and an attribute read there.
 
-Positions begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and may
-descend to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the second
-element, ``s0.l1.l1`` the leftmost child of the leftmost child of the top. An attribute is a column of the token (form, upos,
-...), ``token``, the token itself, or ``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8,
-reads the part of speech and the word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see
-configs/recipe/paper.yaml.
+Positions begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the
+first), ``b1``, ..., and may descend to children made so far: ``s0.l1`` is the leftmost child of the
+top, ``s1.r2`` the second rightmost child of the second element, ``s0.l1.l1`` the leftmost child of
+the leftmost child of the top. An attribute is a column of the token (form, upos, ...), ``token``,
+the token itself, or ``deprel``, the relation that the node has been given so far. Nederhof (2019),
+Section 8, reads the part of speech and the word vector of s0 s1 s2 b0 b1 b2 and the relations of
+s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ from parser.transitions.system import Transitions, TransitionSystem
 
 RELATION = "deprel"
 
-# The attribute that slots read if the vector of a token depends on its sentence (networks/representation.py): the token itself.
+# The attribute that slots read if the vector of a token depends on its sentence
+# (networks/representation.py): the token itself.
 TOKEN = "token"
 
-# Positions of a candidate transition; the transition system fills in their nodes (lr_spine.py, covington.py).
+# Positions of a candidate transition; the transition system fills in their nodes (lr_spine.py,
+# covington.py).
 CANDIDATE_POSITIONS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg", "p0")
 
 _POSITION = re.compile(rf"([sb]\d|{'|'.join(CANDIDATE_POSITIONS)})((?:\.[lr][1-9])*)")
@@ -52,12 +56,19 @@ class Slot:
 
     @classmethod
     def parse(cls, text: str) -> Slot:
-        """Read ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``; raise OptimalStepError for anything else."""
+        """Read ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``;
+        raise OptimalStepError for anything else.
+        """
         position, colon, attribute = text.partition(":")
-        if not colon or not attribute or not _POSITION.fullmatch(position) or position.count(".") > _MAX_DESCENTS:
+        if (
+            not colon
+            or not attribute
+            or not _POSITION.fullmatch(position)
+            or position.count(".") > _MAX_DESCENTS
+        ):
             raise OptimalStepError(
-                f"{text!r} is not a feature slot; write POSITION:ATTRIBUTE, such as s0:form, b1:upos or s0.l1:deprel "
-                f"(at most {_MAX_DESCENTS} descents to children)"
+                f"{text!r} is not a feature slot; write POSITION:ATTRIBUTE, such as s0:form, "
+                f"b1:upos or s0.l1:deprel (at most {_MAX_DESCENTS} descents to children)"
             )
         return cls(position, attribute)
 
@@ -67,14 +78,22 @@ class Slot:
 
 def slots_of(templates: Mapping[str, Sequence[str]]) -> list[Slot]:
     """Return the slots of a table {attribute: [position, ...]}, in its order."""
-    return [Slot.parse(f"{position}:{attribute}") for attribute, positions in templates.items() for position in positions]
+    return [
+        Slot.parse(f"{position}:{attribute}")
+        for attribute, positions in templates.items()
+        for position in positions
+    ]
 
 
-def at_candidates(templates: Mapping[str, Sequence[str]], system: type[TransitionSystem]) -> dict[str, list[str]]:
-    """Convert a table {attribute: [position, ...]} for any system into one for a system with positions of candidates.
+def at_candidates(
+    templates: Mapping[str, Sequence[str]], system: type[TransitionSystem]
+) -> dict[str, list[str]]:
+    """Convert a table {attribute: [position, ...]} for any system into one for a system with
+    positions of candidates.
 
-    Positions that begin at s0, s1, ... begin at the candidate's positions instead (TransitionSystem.candidate_of), and an
-    attribute that is read at s0 is also read at the further positions. A table with positions of candidates stays unchanged.
+    Positions that begin at s0, s1, ... begin at the candidate's positions instead
+    (TransitionSystem.candidate_of), and an attribute that is read at s0 is also read at the further
+    positions. A table with positions of candidates stays unchanged.
     """
     bases = {_base(position) for positions in templates.values() for position in positions}
     if not system.candidate_positions or bases & set(system.candidate_positions):
@@ -83,12 +102,18 @@ def at_candidates(templates: Mapping[str, Sequence[str]], system: type[Transitio
     for attribute, positions in templates.items():
         table[attribute] = [at_candidate(position, system) for position in positions]
         if "s0" in positions:
-            table[attribute] += [position for position in system.further_positions if position not in table[attribute]]
+            table[attribute] += [
+                position
+                for position in system.further_positions
+                if position not in table[attribute]
+            ]
     return table
 
 
 def at_candidate(position: str, system: type[TransitionSystem]) -> str:
-    """Return the position with its beginning replaced by a candidate's position, if the system replaces it."""
+    """Return the position with its beginning replaced by a candidate's position,
+    if the system replaces it.
+    """
     base, dot, descents = position.partition(".")
     return system.candidate_of.get(base, base) + dot + descents
 
@@ -104,7 +129,9 @@ class Features(Protocol):
         numbers: np.ndarray,
         transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """Return the features, a row for each feature row of the transitions; see FeatureTable.extract()."""
+        """Return the features, a row for each feature row of the transitions; see
+        FeatureTable.extract().
+        """
 
 
 class FeatureTable:
@@ -112,38 +139,56 @@ class FeatureTable:
 
     Args:
         slots: the slots, in the order of the columns of the result.
-        attributes: the attributes of the sentences, in the order of ``Sentences.values``; or only TOKEN.
+        attributes: the attributes of the sentences, in the order of ``Sentences.values``;
+            or only TOKEN.
         candidate_positions: the positions of candidates of the transition system, in its order.
 
     Attributes:
         attributes: the attributes that slots can read, in the order of values().
         programs: int32[positions, 9], the positions as numbers; see program_of().
-        in_buffer: bool[positions], whether the position is an element of the buffer itself, so it changes only on a shift.
-        columns: int32[slots, 2], the position of each slot, and the row of values() that it reads (NO_NODE: the relation).
+        in_buffer: bool[positions], whether the position is an element of the buffer itself,
+            so it changes only on a shift.
+        columns: int32[slots, 2], the position of each slot,
+            and the row of values() that it reads (NO_NODE: the relation).
     """
 
-    def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], candidate_positions: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        slots: Sequence[Slot],
+        attributes: Sequence[str],
+        candidate_positions: Sequence[str] = (),
+    ) -> None:
         if len(set(slots)) != len(slots):
             raise OptimalStepError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
         names = [*attributes, RELATION]
         for slot in slots:
             if slot.attribute not in names:
                 near = did_you_mean(slot.attribute, names)
-                raise OptimalStepError(f"feature slot {slot} reads an unknown attribute{near}; known: {', '.join(names)}")
-            if (base := _base(slot.position)) in CANDIDATE_POSITIONS and base not in candidate_positions:
+                raise OptimalStepError(
+                    f"feature slot {slot} reads an unknown attribute{near}; "
+                    f"known: {', '.join(names)}"
+                )
+            if (
+                base := _base(slot.position)
+            ) in CANDIDATE_POSITIONS and base not in candidate_positions:
                 others = f" or at {', '.join(candidate_positions)}" if candidate_positions else ""
                 raise OptimalStepError(
-                    f"feature slot {slot} begins at {base}, a position that the transition system lacks; begin at s0, s1, ... "
-                    f"or b0, b1, ...{others}"
+                    f"feature slot {slot} begins at {base}, a position that the transition system "
+                    f"lacks; begin at s0, s1, ... or b0, b1, ...{others}"
                 )
         self.slots = list(slots)
         self.attributes = list(attributes)
         positions = list(dict.fromkeys(slot.position for slot in slots))
-        self.programs = np.stack([program_of(position, candidate_positions) for position in positions])
+        self.programs = np.stack(
+            [program_of(position, candidate_positions) for position in positions]
+        )
         self.in_buffer = np.array([position in _IN_BUFFER for position in positions])
         self.columns = np.array(
             [
-                (positions.index(slot.position), NO_NODE if slot.attribute == RELATION else names.index(slot.attribute))
+                (
+                    positions.index(slot.position),
+                    NO_NODE if slot.attribute == RELATION else names.index(slot.attribute),
+                )
                 for slot in slots
             ],
             np.int32,
@@ -160,7 +205,9 @@ class FeatureTable:
         return 1 + int(self.programs[self.programs[:, 0] == BUFFER, 1].max(initial=-1))
 
     def values(self, sentences: Sentences) -> np.ndarray:
-        """Return int32[attributes, total], the values that slots can read; for TOKEN, N_RESERVED plus the token's place."""
+        """Return int32[attributes, total], the values that slots can read; for TOKEN, N_RESERVED
+        plus the token's place.
+        """
         if self.attributes != [TOKEN]:
             return sentences.values
         return np.arange(N_RESERVED, N_RESERVED + sentences.offsets[-1], dtype=np.int32)[None]
@@ -173,25 +220,40 @@ class FeatureTable:
         numbers: np.ndarray,
         transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """Return int32[feature rows, slots], the values of the slots; ABSENT where there is no such node or relation.
+        """Return int32[feature rows, slots], the values of the slots;
+        ABSENT where there is no such node or relation.
 
         Args:
             rows: int[m], the rows to read.
             sentences: the sentences, with the tokens' attributes.
             numbers: int[batch], the number of the sentence of each configuration.
-            transitions: the transitions of the rows, for the nodes of candidates; None, or without ``starts``: one feature row
-                per configuration.
+            transitions: the transitions of the rows, for the nodes of candidates; None, or without
+                ``starts``: one feature row per configuration.
         """
         rows, candidate_nodes = feature_rows(rows, transitions)
         values, starts = self.values(sentences), sentences.offsets[numbers[rows]]
         nodes = np.empty(len(self.programs), np.int32)
         features = np.empty((len(rows), len(self.columns)), np.int32)
-        _extract(rows, starts, configurations, candidate_nodes, values, self.programs, self.columns, nodes, features)
+        _extract(
+            rows,
+            starts,
+            configurations,
+            candidate_nodes,
+            values,
+            self.programs,
+            self.columns,
+            nodes,
+            features,
+        )
         return features
 
 
-def feature_rows(rows: np.ndarray, transitions: Transitions | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the entry of ``rows`` of each feature row, and its nodes at positions of candidates, int32[feature rows, n]."""
+def feature_rows(
+    rows: np.ndarray, transitions: Transitions | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the entry of ``rows`` of each feature row, and its nodes at positions of candidates,
+    int32[feature rows, n].
+    """
     if transitions is not None and transitions.starts is not None:
         rows = np.repeat(rows, np.diff(transitions.starts))
     nodes = None if transitions is None else transitions.candidate_nodes
@@ -203,7 +265,9 @@ def _base(position: str) -> str:
 
 
 def program_of(position: str, candidate_positions: Sequence[str] = ()) -> np.ndarray:
-    """Return a position as numbers: base (STACK, ...), index, then (side, rank) per descent to a child; side -1 ends it."""
+    """Return a position as numbers: base (STACK, ...), index, then (side, rank) per descent to a
+    child; side -1 ends it.
+    """
     base, *descents = position.split(".")
     program = np.full(PROGRAM_LENGTH, -1, np.int32)
     if base in candidate_positions:
@@ -224,7 +288,8 @@ def _extract(rows, starts, now, candidate_nodes, values, programs, columns, node
 
 @kernel()
 def find_nodes(now, row, candidate_nodes, programs, nodes):
-    """Fill in ``nodes`` (int32[positions]): the node at each position in one row of Configurations, or NO_NODE.
+    """Fill in ``nodes`` (int32[positions]): the node at each position in one row of Configurations,
+    or NO_NODE.
 
     Args:
         now, row: the configurations, and the row to read.
@@ -255,7 +320,9 @@ def find_nodes(now, row, candidate_nodes, programs, nodes):
 
 @kernel()
 def _read_slots(now, row, start, nodes, values, columns, features):
-    """Fill in ``features`` (int32[slots]): the value of each slot at its node, in the sentence that begins at ``start``."""
+    """Fill in ``features`` (int32[slots]): the value of each slot at its node,
+    in the sentence that begins at ``start``.
+    """
     for c in range(len(columns)):
         node = nodes[columns[c, 0]]
         if node == NO_NODE:

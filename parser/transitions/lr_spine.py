@@ -1,20 +1,22 @@
 """LR-spine parsing (Sartorio, Satta and Nivre 2013).
 
-A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost child of that child, and so
-on; its right spine is the same with rightmost children. The stack a_0..a_k of a configuration holds the roots (a_0 = 0, the
-artificial root). With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element below it, and the buffer
-b..n, the transitions are:
+A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost
+child of that child, and so on; its right spine is the same with rightmost children. The stack
+a_0..a_k of a configuration holds the roots (a_0 = 0, the artificial root). With u_1..u_p the left
+spine of the top, v_1..v_s the right spine of the element below it, and the buffer b..n, the
+transitions are:
 
 * shift pushes b; needs a buffer.
-* la_k, k = 1..p, makes a_{k-1}, the root of the second element, a child of u_k; needs a second element whose root is not 0.
+* la_k, k = 1..p, makes a_{k-1}, the root of the second element, a child of u_k; needs a second
+  element whose root is not 0.
 * ra_k, k = 1..s, makes a_k, the root of the top, a child of v_k; needs a second element.
 
-Columns: shift, la_1..la_p, ra_1..ra_s. So ra_k is in column p + k, even if no la_k is applicable; with one element there is
-only shift. A batch has as many columns as its widest configuration needs.
+Columns: shift, la_1..la_p, ra_1..ra_s. So ra_k is in column p + k, even if no la_k is applicable;
+with one element there is only shift. A batch has as many columns as its widest configuration needs.
 
-Each applicable transition has its own feature row. Outputs have three blocks (shift, la, ra); the nodes at the row's own
-positions describe the ends of the arc (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third
-element):
+Each applicable transition has its own feature row. Outputs have three blocks (shift, la, ra); the
+nodes at the row's own positions describe the ends of the arc (Sartorio, Satta and Nivre 2013, Table
+1; u, v as above, e the root of the third element):
 
     shift  c1, c2, c3: roots of the upper three elements; q1, q2: b, b + 1; gp, gg: none
     la_k   c1, c2, c3: u_k, root of the second, e;
@@ -22,8 +24,9 @@ element):
     ra_k   c1, c2, c3: root of the top, v_k, e (k > 1: v_{k-1});
            q1, q2: b, b + 1; gp, gg: v_{k-1}, v_{k-2}
 
-A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
-With ``single_root`` the root can get a child only while it has none, so it gets exactly one; later tokens go below that child.
+A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No
+configuration is a dead end. With ``single_root`` the root can get a child only while it has none,
+so it gets exactly one; later tokens go below that child.
 """
 
 from __future__ import annotations
@@ -51,7 +54,13 @@ class LRSpine(TransitionSystem):
     gold_oracle: ClassVar[str] = "lr_spine_chart"
     candidate_positions: ClassVar[tuple[str, ...]] = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
     always_there: ClassVar[str] = "c1"
-    candidate_of: ClassVar[Mapping[str, str]] = {"s0": "c1", "s1": "c2", "s2": "c3", "b0": "q1", "b1": "q2"}
+    candidate_of: ClassVar[Mapping[str, str]] = {
+        "s0": "c1",
+        "s1": "c2",
+        "s2": "c3",
+        "b0": "q1",
+        "b1": "q2",
+    }
     further_positions: ClassVar[tuple[str, ...]] = ("gp", "gg", "b0", "b1")
 
     def _blocks_with_arcs(self) -> list[bool]:
@@ -60,25 +69,38 @@ class LRSpine(TransitionSystem):
     def eager_order(self, width: int) -> np.ndarray:
         return np.roll(np.arange(width), -1)
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         starts = np.zeros(len(rows) + 1, np.int64)
         shape = len(rows), count_transitions(now, rows, single_root, starts)
         feature_rows, heads, children = np.full((3, *shape), NO_NODE, np.int32)
         blocks = np.full(shape, SHIFT, np.int32)
         candidate_nodes = np.full((starts[-1], len(self.candidate_positions)), NO_NODE, np.int32)
-        fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
+        fill_transitions(
+            now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes
+        )
         return Transitions(feature_rows, blocks, heads, children, candidate_nodes, starts)
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         at = np.arange(len(rows))
-        take_transitions(now, rows, transitions.heads[at, chosen], transitions.children[at, chosen], relations)
+        take_transitions(
+            now, rows, transitions.heads[at, chosen], transitions.children[at, chosen], relations
+        )
 
 
 @kernel()
 def _spine_length(now, row, depth, side):
-    """Return the number of nodes of the left (0) or right (1) spine of the stack element ``depth`` below the top."""
+    """Return the number of nodes of the left (0) or right (1) spine of the stack element ``depth``
+    below the top.
+    """
     length = 0
     node = now.stacks[row, now.stack_sizes[row] - 1 - depth]
     while node != NO_NODE:
@@ -95,7 +117,9 @@ def _root_is_taken(now, row, single_root):
 
 @kernel()
 def count_transitions(now, rows, single_root, starts):
-    """Fill in where the feature rows of each configuration begin; return the number of columns of the widest one."""
+    """Fill in where the feature rows of each configuration begin;
+    return the number of columns of the widest one.
+    """
     width = 1
     for r in range(len(rows)):
         row = rows[r]
@@ -128,8 +152,12 @@ def _buffered(now, row, place):
 
 
 @kernel()
-def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes):
-    """Fill in the arrays of Transitions, which hold NO_NODE (``blocks``: SHIFT); count_transitions() gave ``starts``."""
+def fill_transitions(
+    now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes
+):
+    """Fill in the arrays of Transitions, which hold NO_NODE (``blocks``: SHIFT);
+    count_transitions() gave ``starts``.
+    """
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
@@ -180,14 +208,18 @@ def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads
 
 @kernel()
 def take_transitions(now, rows, heads, children, relations):
-    """Take the transitions that make these arcs, int32[rows] each; shift where the head is NO_NODE."""
+    """Take the transitions that make these arcs, int32[rows] each;
+    shift where the head is NO_NODE.
+    """
     for r in range(len(rows)):
         take_transition(now, rows[r], heads[r], children[r], relations[r])
 
 
 @kernel()
 def take_transition(now, row, head, child, relation):
-    """Take the transition that makes this arc in one row of Configurations; shift if the head is NO_NODE."""
+    """Take the transition that makes this arc in one row of Configurations;
+    shift if the head is NO_NODE.
+    """
     if head == NO_NODE:
         shift(now, row)
     else:

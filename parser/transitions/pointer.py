@@ -1,13 +1,15 @@
-"""Pointer parsing (Fernández-González and Gómez-Rodríguez 2019): every token points to its head, from left to right.
+"""Pointer parsing (Fernández-González and Gómez-Rodríguez 2019):
+every token points to its head, from left to right.
 
-The stack is 0..i-1 and keeps all its nodes; the buffer is i..n. The transition of column h makes i, the first token of the
-buffer, a child of h, and moves i onto the stack. h can be any node except i and its descendants by the heads made. All trees
-can be made, each in one way. A sentence of n tokens takes n transitions; it is final with an empty buffer. No configuration is
-a dead end. With ``single_root`` the root can get a child only while it has none. So it gets exactly one: if it has none when
-only the last token is left, all other tokens descend from that token.
+The stack is 0..i-1 and keeps all its nodes; the buffer is i..n. The transition of column h makes i,
+the first token of the buffer, a child of h, and moves i onto the stack. h can be any node except i
+and its descendants by the heads made. All trees can be made, each in one way. A sentence of n
+tokens takes n transitions; it is final with an empty buffer. No configuration is a dead end. With
+``single_root`` the root can get a child only while it has none. So it gets exactly one: if it has
+none when only the last token is left, all other tokens descend from that token.
 
-All transitions choose from one block of outputs. Each applicable transition has its own feature row, which describes its head
-by the nodes at the row's own positions:
+All transitions choose from one block of outputs. Each applicable transition has its own feature
+row, which describes its head by the nodes at the row's own positions:
 
     position    node
     c1 c3       i, i - 1 (its right neighbours are b1 and b2)
@@ -40,7 +42,13 @@ class Pointer(TransitionSystem):
     candidate_positions: ClassVar[tuple[str, ...]] = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
     arc_positions: ClassVar[tuple[str, ...]] = ("c1", "c2")
     always_there: ClassVar[str] = "c1"
-    candidate_of: ClassVar[Mapping[str, str]] = {"s0": "c1", "s1": "c2", "s2": "c3", "b0": "q1", "b1": "q2"}
+    candidate_of: ClassVar[Mapping[str, str]] = {
+        "s0": "c1",
+        "s1": "c2",
+        "s2": "c3",
+        "b0": "q1",
+        "b1": "q2",
+    }
     further_positions: ClassVar[tuple[str, ...]] = ("c3", "q1", "q2", "gp", "b1")
 
     def _blocks_with_arcs(self) -> list[bool]:
@@ -52,7 +60,9 @@ class Pointer(TransitionSystem):
     def unfinished(self, now: Configurations) -> np.ndarray:
         return np.flatnonzero(now.buffer_fronts <= now.lengths)
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         width = int(now.lengths[rows].max(initial=0)) + 1
         able = np.zeros((len(rows), width), np.int8)
         mark_heads(now, rows, single_root, able)
@@ -65,19 +75,30 @@ class Pointer(TransitionSystem):
         right = np.where(candidates < now.lengths[candidate_rows], candidates + 1, NO_NODE)
         parents = now.heads[candidate_rows, candidates]
         grandparents = now.heads[candidate_rows, np.maximum(parents, 0)]  # 0 has no head
-        nodes = np.stack([tokens, candidates, tokens - 1, candidates - 1, right, parents, grandparents], axis=1)
+        nodes = np.stack(
+            [tokens, candidates, tokens - 1, candidates - 1, right, parents, grandparents], axis=1
+        )
         starts = np.concatenate([[0], able.sum(axis=1, dtype=np.int64).cumsum()])
-        return Transitions(feature_rows, np.zeros_like(heads), heads, children, nodes.astype(np.int32), starts)
+        return Transitions(
+            feature_rows, np.zeros_like(heads), heads, children, nodes.astype(np.int32), starts
+        )
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         _apply(now, rows, chosen, relations)
 
 
 @kernel()
 def mark_heads(now, rows, single_root, able):
-    """Set ``able`` (int8[m, width], 0 before) to 1 at the nodes that can be the head of the first token of the buffer."""
+    """Set ``able`` (int8[m, width], 0 before) to 1 at the nodes that can be the head of the first
+    token of the buffer.
+    """
     for r in range(len(rows)):
         row = rows[r]
         length, token = now.lengths[row], now.buffer_fronts[row]

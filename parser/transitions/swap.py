@@ -1,16 +1,18 @@
 """Arc-standard with swaps, which reorder words, so it can make any tree (Nivre 2009).
 
-Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b_1..b_m, in the order of their
-columns:
+Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer
+b_1..b_m, in the order of their columns:
 
 * shift pushes b_1; needs a buffer.
 * reduce_left makes a_k a child of a_{k-1} and pops it; needs k >= 1.
-* reduce_right makes a_{k-1} a child of a_k and removes it; needs k >= 2, so the root never gets a head.
-* swap moves a_{k-1} back to the front of the buffer; needs k >= 2 and a_{k-1} < a_k, so two words change places at most once.
+* reduce_right makes a_{k-1} a child of a_k and removes it; needs k >= 2,
+  so the root never gets a head.
+* swap moves a_{k-1} back to the front of the buffer; needs k >= 2 and a_{k-1} < a_k, so two words
+  change places at most once.
 
-A sentence of n tokens takes 2n transitions, plus two for each swap (the swap, and shifting the word again), at most O(n^2). It
-is final with stack (0) and an empty buffer. No configuration is a dead end. With ``single_root`` the child of the root is
-attached last.
+A sentence of n tokens takes 2n transitions, plus two for each swap (the swap, and shifting the word
+again), at most O(n^2). It is final with stack (0) and an empty buffer. No configuration is a dead
+end. With ``single_root`` the child of the root is attached last.
 """
 
 from __future__ import annotations
@@ -43,13 +45,28 @@ class Swap(TransitionSystem):
     def eager_order(self, width: int) -> np.ndarray:
         return np.array([REDUCE_RIGHT, REDUCE_LEFT, SWAP, SHIFT])
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         transitions = Transitions(*np.full((4, len(rows), 4), NO_NODE, np.int32))
-        _fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
+        _fill_transitions(
+            now,
+            rows,
+            single_root,
+            transitions.rows,
+            transitions.blocks,
+            transitions.heads,
+            transitions.children,
+        )
         return transitions
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         _apply(now, rows, chosen, relations)
 

@@ -1,7 +1,9 @@
-"""Measures this project on this machine: optimal-step benchmark {oracles,parsing,training,serving} [OPTIONS].
+"""Measures this project on this machine: optimal-step benchmark {oracles,parsing,training,serving}
+[OPTIONS].
 
-It prints JSON to standard output and a table to standard error. Each benchmark has its own --help. With --rows FILE the numbers
-also go to a CSV file, with the command, the machine and the versions; they replace older numbers with the same --label.
+It prints JSON to standard output and a table to standard error. Each benchmark has its own --help.
+With --rows FILE the numbers also go to a CSV file, with the command, the machine and the versions;
+they replace older numbers with the same --label.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from parser.commands.arguments import Arguments
 from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import Measurement, write_measurements
 
-# Each is a module of this package with a function ``run``, imported when it is run, as each needs other libraries.
+# Each is a module of this package with a function ``run``, imported when it is run,
+# as each needs other libraries.
 BENCHMARKS = ("oracles", "parsing", "training", "serving")
 
 
@@ -25,16 +28,25 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     first = Arguments(description=__doc__)
     first.formatter_class = argparse.RawDescriptionHelpFormatter
-    first.add_argument("benchmark", choices=BENCHMARKS, help="what to measure; its own --help says more")
+    first.add_argument(
+        "benchmark", choices=BENCHMARKS, help="what to measure; its own --help says more"
+    )
     name = first.parse_args(words[:1]).benchmark
     benchmark = import_module(f"scripts.benchmarks.{name}")
     parser = Arguments(prog=f"{first.prog} {name}", description=benchmark.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     benchmark.add_arguments(parser)
     parser.add_argument(
-        "--rows", type=Path, metavar="FILE.csv", help="also write the numbers to this file, such as runs/speed.csv"
+        "--rows",
+        type=Path,
+        metavar="FILE.csv",
+        help="also write the numbers to this file, such as runs/speed.csv",
     )
-    parser.add_argument("--label", metavar="TEXT", help="with --rows: the name of what was measured, such as recipe=paper")
+    parser.add_argument(
+        "--label",
+        metavar="TEXT",
+        help="with --rows: the name of what was measured, such as recipe=paper",
+    )
     args = vars(parser.parse_args(words[1:]))
     rows, label = args.pop("rows"), args.pop("label")
     if (rows is None) != (label is None):
@@ -44,6 +56,9 @@ def main(arguments: list[str] | None = None) -> None:
     if rows is not None:
         command = shell_command(["python", "scripts/benchmark.py", *words])
         quantities = benchmark.quantities(result).items()
-        measurements = [Measurement.of(label, name, value, unit, result, command) for name, (value, unit) in quantities]
+        measurements = [
+            Measurement.of(label, name, value, unit, result, command)
+            for name, (value, unit) in quantities
+        ]
         write_measurements(rows, label, measurements)
     print(json.dumps(result, indent=2))

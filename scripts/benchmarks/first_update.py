@@ -1,4 +1,6 @@
-"""Trains up to the first update, to measure the start-up time: python -m scripts.benchmarks.first_update [KEY=VALUE]."""
+"""Trains up to the first update, to measure the start-up time: python -m
+scripts.benchmarks.first_update [KEY=VALUE].
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ AFTER_UPDATE = 3
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def main(settings: Settings) -> None:
-    """Train for one update. Torch is loaded when training loads it, after it has begun to train word vectors."""
+    """Train for one update. Torch is loaded when training loads it,
+    after it has begun to train word vectors.
+    """
     from parser.training.observers import Observer, Update
 
     class ExitAfterUpdate(Observer):

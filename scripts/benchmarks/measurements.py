@@ -28,7 +28,10 @@ def machine() -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
-        processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), processor)
+        processor = next(
+            (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+            processor,
+        )
     return {"processor": processor, "cores": os.cpu_count(), "system": platform.platform()}
 
 
@@ -41,9 +44,13 @@ def cpu_seconds_of_children() -> float:
 
 
 def peak_megabytes() -> float:
-    """Return the peak memory of this process, in units of 2^20 bytes; NaN on Windows, which does not tell."""
+    """Return the peak memory of this process, in units of 2^20 bytes; NaN on Windows,
+    which does not tell.
+    """
     if sys.platform != "win32":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+            2**20 if sys.platform == "darwin" else 2**10
+        )
     return math.nan
 
 
@@ -72,11 +79,28 @@ class Measurement:
     command: str
 
     @classmethod
-    def of(cls, label: str, quantity: str, value: float, unit: str, result: dict[str, Any], command: str) -> Measurement:
+    def of(
+        cls,
+        label: str,
+        quantity: str,
+        value: float,
+        unit: str,
+        result: dict[str, Any],
+        command: str,
+    ) -> Measurement:
         """Return one number of a benchmark, with machine and versions from its result."""
         versions = " ".join(f"{name}={version}" for name, version in result["versions"].items())
         machine = result["machine"]
-        return cls(label, quantity, f"{value:.6g}", unit, machine["processor"], str(machine["cores"]), versions, command)
+        return cls(
+            label,
+            quantity,
+            f"{value:.6g}",
+            unit,
+            machine["processor"],
+            str(machine["cores"]),
+            versions,
+            command,
+        )
 
 
 def read_measurements(path: Path) -> list[Measurement]:
@@ -98,4 +122,7 @@ def write_measurements(path: Path, label: str, measurements: Sequence[Measuremen
 
 
 def _sorted_lines(measurements: Iterable[Measurement]) -> list[tuple[str, ...]]:
-    return [astuple(measurement) for measurement in sorted(measurements, key=lambda measurement: measurement.label)]
+    return [
+        astuple(measurement)
+        for measurement in sorted(measurements, key=lambda measurement: measurement.label)
+    ]

@@ -1,14 +1,16 @@
 """Speed of the oracles: optimal-step benchmark oracles [FILE.conllu ...] [OPTIONS].
 
-It reports CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, for configurations
-with k + m = 10, 20, ..., and as a mean over whole computations. Computations are random and take an optimal step with
-probability 0.9, or with --models they are the explorations of trained parsers. The trees are those of the files, or random
-without a file, original and projectivized.
+It reports CPU microseconds per configuration (the scores of all three steps) within batch calls,
+one thread, for configurations with k + m = 10, 20, ..., and as a mean over whole computations.
+Computations are random and take an optimal step with probability 0.9, or with --models they are the
+explorations of trained parsers. The trees are those of the files, or random without a file,
+original and projectivized.
 
-It also reports whether all oracles give equal scores, and the time to projectivize a tree. For the oracles of other systems,
-and for context_rows with any strategy, it reports the mean time over whole random computations, on original trees, or on
-projectivized trees if the oracle needs them. attardi_search is exponential at worst, so random trees for these oracles have at
-most 60 tokens, and trees that it gives up are left out and counted.
+It also reports whether all oracles give equal scores, and the time to projectivize a tree. For the
+oracles of other systems, and for context_rows with any strategy, it reports the mean time over
+whole random computations, on original trees, or on projectivized trees if the oracle needs them.
+attardi_search is exponential at worst, so random trees for these oracles have at most 60 tokens,
+and trees that it gives up are left out and counted.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ from scripts.benchmarks.random_computations import random_trees as draw_trees
 
 SIZES = (10, 20, 40, 60, 80, 100)
 
-# Computations that are timed together; if a treebank has fewer sentences of a size, sentences are used several times.
+# Computations that are timed together; if a treebank has fewer sentences of a size,
+# sentences are used several times.
 COMPUTATIONS_PER_SIZE = 200
 
 # Tokens of the longest random tree for the oracles of other systems.
@@ -51,11 +54,12 @@ SENTENCES_FROM_NOTHING = 100
 
 FROM_NOTHING = "nederhof_cubic from nothing"
 
-# Scores of static are not numbers of arcs; arc_standard_tabular is the reference implementation, written to be read.
+# Scores of static are not numbers of arcs; arc_standard_tabular is the reference implementation,
+# written to be read.
 NOT_TIMED = ("static", "arc_standard_tabular")
 
-# Transition system, options and oracle, by name in the tables. With degree 1, attardi_search gives up on a few non-projective
-# trees.
+# Transition system, options and oracle, by name in the tables. With degree 1, attardi_search gives
+# up on a few non-projective trees.
 OF_SYSTEMS: dict[str, tuple[str, dict[str, int], str]] = {
     "context_rows": ("arc_standard", {}, "context_rows"),
     "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
@@ -83,14 +87,22 @@ class How:
 
 
 def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
-    """Return a function that creates the oracle, for each oracle that is exact on such trees, by name."""
+    """Return a function that creates the oracle, for each oracle that is exact on such trees,
+    by name.
+    """
     names = [name for name in oracles.names(any_gold=not projective) if name not in NOT_TIMED]
     cubic = lambda: NederhofCubic(strategy, drop_non_critical=False, share_chart=False)  # noqa: E731
-    return {name: lambda name=name: oracles.create(name, strategy) for name in names} | {FROM_NOTHING: cubic}
+    return {name: lambda name=name: oracles.create(name, strategy) for name in names} | {
+        FROM_NOTHING: cubic
+    }
 
 
-def time_batches(oracle: Oracle, trees: Trees, before: list[Query], timed: list[Query], repeats: int) -> float:
-    """Return CPU microseconds per configuration of the batches ``timed``, scored after ``before``; the median of repeats."""
+def time_batches(
+    oracle: Oracle, trees: Trees, before: list[Query], timed: list[Query], repeats: int
+) -> float:
+    """Return CPU microseconds per configuration of the batches ``timed``, scored after ``before``;
+    the median of repeats.
+    """
     configurations = sum(map(len, timed))
     results = []
     for _ in range(repeats):
@@ -105,22 +117,32 @@ def time_batches(oracle: Oracle, trees: Trees, before: list[Query], timed: list[
 
 
 def growth(by_size: dict[int, float]) -> dict[str, float]:
-    """Fit by least squares: time ~ (k + m)^exponent, and time ~ factor^((k + m) / 10), the geometric growth."""
+    """Fit by least squares: time ~ (k + m)^exponent, and time ~ factor^((k + m) / 10),
+    the geometric growth.
+    """
     sizes = np.array(list(by_size), float)
     times = np.log(list(by_size.values()))
     exponent = float(np.polyfit(np.log(sizes), times, 1)[0])
-    return {"exponent": exponent, "factor_per_10": math.exp(10 * float(np.polyfit(sizes, times, 1)[0]))}
+    return {
+        "exponent": exponent,
+        "factor_per_10": math.exp(10 * float(np.polyfit(sizes, times, 1)[0])),
+    }
 
 
-def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Query]) -> dict[str, int]:
+def differing(
+    oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Query]
+) -> dict[str, int]:
     """Count the configurations, and those in which the two oracles give different scores."""
     first, second = oracle.bind(trees), reference.bind(trees)
     counts = [(first.score_batch(b) != second.score_batch(b)).any(axis=1).sum() for b in batches]
     return {"configurations": sum(map(len, batches)), "differing": int(sum(counts))}
 
 
-def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration] | None) -> dict[str, Any]:
-    """Measure all contenders on one kind of trees: {name: {"by_size", "mean", "growth", "against_cubic"}}.
+def measure(
+    trees: Trees, projective: bool, how: How, explored: list[Exploration] | None
+) -> dict[str, Any]:
+    """Measure all contenders on one kind of trees: {name: {"by_size", "mean",
+    "growth", "against_cubic"}}.
 
     ``explored``: the computations to follow, one for each tree; None: random computations.
     """
@@ -131,13 +153,17 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
         subset = trees.select(chosen)
         if explored is not None:
             return subset, batched([explored[s] for s in chosen])
-        return subset, random_computations(subset, guide.bind(subset), how.optimal_probability, how.seed)
+        return subset, random_computations(
+            subset, guide.bind(subset), how.optimal_probability, how.seed
+        )
 
     sizes = [size for size in how.sizes if (trees.lengths >= size).any()]
     at_size = {}
     for size in sizes:
         long_enough = np.flatnonzero(trees.lengths >= size)
-        subset, batches = computations(np.resize(rng.permutation(long_enough), COMPUTATIONS_PER_SIZE))
+        subset, batches = computations(
+            np.resize(rng.permutation(long_enough), COMPUTATIONS_PER_SIZE)
+        )
         before, at = aligned_at(batches, subset.lengths, size)
         # Work that an oracle does when it first sees a sentence counts in the means, not here.
         at_size[size] = subset, batches[:1] + before, at
@@ -153,8 +179,14 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
         by_size = {}
         for size, (subset, before, at) in at_size.items():
             # Only context_rows needs the earlier configurations.
-            by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
-        mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
+            by_size[size] = time_batches(
+                oracle, subset, before if name == "context_rows" else [], at, repeats
+            )
+        mean = (
+            time_batches(oracle, few, [], fewer, repeats)
+            if slow
+            else time_batches(oracle, some, [], whole, repeats)
+        )
         whole_or_few = (few, fewer) if slow else (some, whole)
         agreement = differing(oracle, oracles.create("nederhof_cubic", how.strategy), *whole_or_few)
         results[name] = {"by_size": by_size, "mean": mean, "against_cubic": agreement}
@@ -164,25 +196,36 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
 
 
 def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
-    """Return, by name of OF_SYSTEMS, the mean over whole random computations, and the number of their configurations.
+    """Return, by name of OF_SYSTEMS, the mean over whole random computations,
+    and the number of their configurations.
 
     If an oracle gives trees up, there is also their number, ``left_out``.
     """
     some = trees.select(np.random.default_rng(how.seed).permutation(len(trees))[:SENTENCES])
     by_name = {}
     for name, (system_name, options, oracle_name) in OF_SYSTEMS.items():
-        system, oracle = transitions.create(system_name, 1, None, **options), oracles.create(oracle_name, "any", **options)
+        system, oracle = (
+            transitions.create(system_name, 1, None, **options),
+            oracles.create(oracle_name, "any", **options),
+        )
         used = oracles.projectivize_trees(some) if oracle.needs_projective_gold else some
         left_out = 0
         while True:
-            steps = computations_of(used, system, oracle.bind(used), how.optimal_probability, how.seed)
+            steps = computations_of(
+                used, system, oracle.bind(used), how.optimal_probability, how.seed
+            )
             try:
                 batches = [query(numbers, now) for numbers, now in steps]
                 break
             except SearchLimitError as error:
-                used, left_out = used.select(np.delete(np.arange(len(used)), error.sentence)), left_out + 1
+                used, left_out = (
+                    used.select(np.delete(np.arange(len(used)), error.sentence)),
+                    left_out + 1,
+                )
         mean = time_batches(oracle, used, [], batches, how.repeats)
-        by_name[name] = {"mean": mean, "configurations": sum(map(len, batches))} | ({"left_out": left_out} if left_out else {})
+        by_name[name] = {"mean": mean, "configurations": sum(map(len, batches))} | (
+            {"left_out": left_out} if left_out else {}
+        )
     return by_name
 
 
@@ -210,7 +253,9 @@ def as_table(result: dict[str, Any]) -> str:
     for kind in ("projectivized", "original"):
         sizes = sorted({size for entry in result[kind].values() for size in entry["by_size"]})
         columns = "".join(f"{size:>9}" for size in sizes)
-        lines.append(f"{kind + ' trees, k+m =':32}{columns}{'mean':>9}{'exponent':>10}{'per 10':>8}")
+        lines.append(
+            f"{kind + ' trees, k+m =':32}{columns}{'mean':>9}{'exponent':>10}{'per 10':>8}"
+        )
         for name, entry in result[kind].items():
             times = "".join(f"{entry['by_size'].get(size, math.nan):9.2f}" for size in sizes)
             fitted = entry.get("growth", {"exponent": math.nan, "factor_per_10": math.nan})
@@ -218,7 +263,9 @@ def as_table(result: dict[str, Any]) -> str:
             lines.append(f"  {name:30}{times}{entry['mean']:9.2f}{growing}")
     lines += [f"all systems, any strategy {'mean':>35}"]
     for name, entry in result["systems"].items():
-        without = f"  without {entry['left_out']} trees that it gave up" if "left_out" in entry else ""
+        without = (
+            f"  without {entry['left_out']} trees that it gave up" if "left_out" in entry else ""
+        )
         lines.append(f"  {name:50}{entry['mean']:9.2f}{without}")
     lines += [f"projectivization: {result['projectivization']}", f"goals: {result['goals']}"]
     return "\n".join(lines)
@@ -231,7 +278,10 @@ def goals(result: dict[str, Any]) -> dict[str, float]:
         "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
         "goldberg_tabular_mean": projectivized["goldberg_tabular"]["mean"],
         "context_rows_mean_original": original["context_rows"]["mean"],
-        **{f"{name}_mean": result["systems"][name]["mean"] for name in ("arc_hybrid_rows", "arc_eager_rows")},
+        **{
+            f"{name}_mean": result["systems"][name]["mean"]
+            for name in ("arc_hybrid_rows", "arc_eager_rows")
+        },
     }
     linear = projectivized["nederhof_linear"]["by_size"]
     if 10 in linear and 100 in linear:
@@ -264,13 +314,16 @@ def run(
         random_trees: their number, without files.
         longest: tokens of the longest random tree.
         seed: of random trees and computations.
-        models: arc-standard models whose predictions are followed, one for each file; None: random computations.
+        models: arc-standard models whose predictions are followed, one for each file; None:
+            random computations.
 
     Raises:
         OptimalStepError: the numbers of models and files differ.
     """
     if models and len(models) != len(files):
-        raise OptimalStepError(f"--models has {len(models)} folders for {len(files)} files; give one for each file")
+        raise OptimalStepError(
+            f"--models has {len(models)} folders for {len(files)} files; give one for each file"
+        )
     explored: list[Exploration] | None = None
     if files:
         treebanks = [read_treebank(file) for file in files]
@@ -278,11 +331,15 @@ def run(
         if models:
             pairs = zip(models, treebanks, strict=True)
             explored = [
-                path for folder, treebank in pairs for path in explorations(TrainedModel.load(folder), treebank.sentences)
+                path
+                for folder, treebank in pairs
+                for path in explorations(TrainedModel.load(folder), treebank.sentences)
             ]
     else:
         trees = draw_trees(random_trees, longest, seed)
-    of_systems = trees if files else draw_trees(random_trees, min(longest, LONGEST_FOR_SYSTEMS), seed)
+    of_systems = (
+        trees if files else draw_trees(random_trees, min(longest, LONGEST_FOR_SYSTEMS), seed)
+    )
     projectivized = oracles.projectivize_trees(trees)
     how = How(strategy, optimal_probability, tuple(sizes), repeats, seed)
     result = {
@@ -308,43 +365,82 @@ def run(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``run``."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz (default: random trees)")
     parser.add_argument(
-        "--strategy", default="left_before_right", choices=[*map(str, oracles.Strategy)], help="default: %(default)s"
-    )
-    parser.add_argument("--optimal-probability", type=float, default=0.9, help="of an optimal step (default: %(default)s)")
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="the values of k + m (default: 10 20 40 60 80 100)")
-    parser.add_argument(
-        "--repeats", type=int, default=3, help="repetitions, of which the median is taken (default: %(default)s)"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="CoNLL-U, plain, .gz or .xz (default: random trees)",
     )
     parser.add_argument(
-        "--random-trees", type=int, default=1000, metavar="N", help="number of random trees, if there are no files"
+        "--strategy",
+        default="left_before_right",
+        choices=[*map(str, oracles.Strategy)],
+        help="default: %(default)s",
     )
-    parser.add_argument("--longest", type=int, default=120, metavar="N", help="tokens of the longest random tree")
+    parser.add_argument(
+        "--optimal-probability",
+        type=float,
+        default=0.9,
+        help="of an optimal step (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=SIZES,
+        help="the values of k + m (default: 10 20 40 60 80 100)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=3,
+        help="repetitions, of which the median is taken (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--random-trees",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="number of random trees, if there are no files",
+    )
+    parser.add_argument(
+        "--longest", type=int, default=120, metavar="N", help="tokens of the longest random tree"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--models", type=Path, nargs="+", metavar="FOLDER", help="follow the predictions of these models, one for each file"
+        "--models",
+        type=Path,
+        nargs="+",
+        metavar="FOLDER",
+        help="follow the predictions of these models, one for each file",
     )
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
-    """Return the values and units of the rows, by oracle and kind of trees, over whole computations and by size."""
+    """Return the values and units of the rows, by oracle and kind of trees,
+    over whole computations and by size.
+    """
     values = {}
     for kind in ("projectivized", "original"):
         for name, entry in result[kind].items():
             values[f"{name}, {kind} trees"] = entry["mean"], "us per configuration"
             for size, microseconds in entry["by_size"].items():
                 values[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
-    values |= {name: (entry["mean"], "us per configuration") for name, entry in result["systems"].items()}
+    values |= {
+        name: (entry["mean"], "us per configuration") for name, entry in result["systems"].items()
+    }
     return values
 
 
-# The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.
+# The configurations of one sentence in order:
+# the stack (int32[k + 1]) and the first token of the buffer.
 Exploration = list[tuple[np.ndarray, int]]
 
 
 def explorations(model: TrainedModel, sentences: list[Sentence]) -> list[Exploration]:
-    """Return the computation that an arc-standard model predicts for each sentence; the root may have several children."""
+    """Return the computation that an arc-standard model predicts for each sentence; the root may
+    have several children.
+    """
     encoded = model.vocabularies.encode(sentences)
     scorer = model.scorer(encoded)
     numbers = np.arange(len(sentences), dtype=np.int32)
@@ -352,7 +448,9 @@ def explorations(model: TrainedModel, sentences: list[Sentence]) -> list[Explora
     by_sentence: list[Exploration] = [[] for _ in sentences]
     while len(rows := model.system.unfinished(now)):
         for row in rows:
-            by_sentence[row].append((now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row])))
+            by_sentence[row].append(
+                (now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row]))
+            )
         scores = scorer(model.table.extract(now, rows, encoded, numbers))
         transitions = model.system.transitions(now, rows)
         model.system.apply(now, rows, transitions, *best(model.system, scores, transitions))
@@ -360,7 +458,9 @@ def explorations(model: TrainedModel, sentences: list[Sentence]) -> list[Explora
 
 
 def batched(chosen: Sequence[Exploration]) -> list[Query]:
-    """Return explorations as batches: batch i holds configuration i of each exploration that is long enough."""
+    """Return explorations as batches: batch i holds configuration i of each exploration that is
+    long enough.
+    """
     batches = []
     for i in range(max(map(len, chosen), default=0)):
         rows = [row for row, exploration in enumerate(chosen) if i < len(exploration)]
@@ -369,5 +469,12 @@ def batched(chosen: Sequence[Exploration]) -> list[Query]:
         for r, (stack, _) in enumerate(now):
             stacks[r, : len(stack)] = stack
         sizes, fronts = ([len(stack) for stack, _ in now], [front for _, front in now])
-        batches.append(Query(np.array(rows, np.int32), stacks, np.array(sizes, np.int32), np.array(fronts, np.int32)))
+        batches.append(
+            Query(
+                np.array(rows, np.int32),
+                stacks,
+                np.array(sizes, np.int32),
+                np.array(fronts, np.int32),
+            )
+        )
     return batches

@@ -1,23 +1,27 @@
-"""How fast a model parses: optimal-step benchmark parsing [MODEL_DIR [FILE ...]] [--udpipe-train FILE] [OPTIONS].
+"""How fast a model parses: optimal-step benchmark parsing [MODEL_DIR [FILE ...]]
+[--udpipe-train FILE] [OPTIONS].
 
-The text is that of all files, each once: users parse new text, and repeated text has no new words. All jobs are measured in
-turn, several times, in one process. The report has medians of words per second and per second of CPU time:
+The text is that of all files, each once: users parse new text, and repeated text has no new words.
+All jobs are measured in turn, several times, in one process. The report has medians of words per
+second and per second of CPU time:
 
 * decoding: encoded sentences to trees; the files are read before;
 * end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
-* reading, and rows of words if they are computed before the steps: the parts that can be measured alone; the other parts are
-  computed from these (microseconds_per_word());
-* UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
-  a model trained for this;
-* spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread, with a given pipeline or one trained for this;
+* reading, and rows of words if they are computed before the steps: the parts that can be measured
+  alone; the other parts are computed from these (microseconds_per_word());
+* UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one
+  thread, with a given model or a model trained for this;
+* spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread,
+  with a given pipeline or one trained for this;
 * with --over NAME=MODEL_DIR: decoding with that model, and the ratio of the speeds;
-* with --beam: decoding with beams of these sizes, for each way to merge items, one thread; and UDPipe with a beam of 5,
-  compared with our beam of 5, end to end;
-* whole process: CPU seconds of scripts/parse.py on the text, and with --udpipe of a process that uses UDPipe;
+* with --beam: decoding with beams of these sizes, for each way to merge items, one thread; and
+  UDPipe with a beam of 5, compared with our beam of 5, end to end;
+* whole process: CPU seconds of scripts/parse.py on the text,
+  and with --udpipe of a process that uses UDPipe;
 * start-up: seconds of a process that parses one sentence.
 
-Every measurement begins with a freshly loaded model, so that values computed once per word form, or once per unseen value, are
-computed again.
+Every measurement begins with a freshly loaded model, so that values computed once per word form, or
+once per unseen value, are computed again.
 """
 
 from __future__ import annotations
@@ -87,7 +91,9 @@ _SPACY_ITERATIONS = 5
 
 @dataclass(frozen=True)
 class TimedTask:
-    """A job: a freshly loaded model parses this many words; ``model``: the folder of another model than the one measured."""
+    """A job: a freshly loaded model parses this many words; ``model``: the folder of another model
+    than the one measured.
+    """
 
     words: int
     do: Callable[[ParserModel], object]
@@ -96,29 +102,78 @@ class TimedTask:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``run``."""
-    parser.add_argument("model", type=Path, nargs="?", default=MODEL, metavar="MODEL_DIR", help="default: %(default)s")
-    parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help=f"CoNLL-U with tags (default: {SAMPLE.name})")
     parser.add_argument(
-        "--threads", type=int, default=os.cpu_count(), help="number to compare with one thread (default: all, %(default)s)"
+        "model",
+        type=Path,
+        nargs="?",
+        default=MODEL,
+        metavar="MODEL_DIR",
+        help="default: %(default)s",
+    )
+    parser.add_argument(
+        "files",
+        type=Path,
+        nargs="*",
+        metavar="FILE",
+        help=f"CoNLL-U with tags (default: {SAMPLE.name})",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count(),
+        help="number to compare with one thread (default: all, %(default)s)",
     )
     parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
-    parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="CoNLL-U to train such a model on")
     parser.add_argument(
-        "--udpipe-iterations", type=int, default=2, help="iterations of its training (default %(default)s; 10 are usual)"
+        "--udpipe-train", type=Path, metavar="FILE", help="CoNLL-U to train such a model on"
     )
-    parser.add_argument("--spacy", type=Path, metavar="FOLDER", help="a pipeline of spaCy to compare with")
-    parser.add_argument("--spacy-train", type=Path, metavar="FILE", help="CoNLL-U to train such a pipeline on, briefly")
     parser.add_argument(
-        "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="also decode with this model"
+        "--udpipe-iterations",
+        type=int,
+        default=2,
+        help="iterations of its training (default %(default)s; 10 are usual)",
     )
-    parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="also measure beams of these sizes")
+    parser.add_argument(
+        "--spacy", type=Path, metavar="FOLDER", help="a pipeline of spaCy to compare with"
+    )
+    parser.add_argument(
+        "--spacy-train",
+        type=Path,
+        metavar="FILE",
+        help="CoNLL-U to train such a pipeline on, briefly",
+    )
+    parser.add_argument(
+        "--over",
+        type=_named,
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="also decode with this model",
+    )
+    parser.add_argument(
+        "--beam",
+        type=_sizes,
+        default=[],
+        metavar="N,N,...",
+        help="also measure beams of these sizes",
+    )
     arithmetic = parser.add_mutually_exclusive_group()
-    arithmetic.add_argument("--int8", action="store_true", default=None, help="with an encoder: multiply in 8 bits")
     arithmetic.add_argument(
-        "--float32", dest="int8", action="store_false", default=None, help="with an encoder: multiply in single precision"
+        "--int8", action="store_true", default=None, help="with an encoder: multiply in 8 bits"
     )
-    parser.add_argument("--times", type=int, default=5, help="how often each job is measured (default %(default)s)")
-    parser.add_argument("--repeat", type=int, default=1, help="also parse the text repeated this many times")
+    arithmetic.add_argument(
+        "--float32",
+        dest="int8",
+        action="store_false",
+        default=None,
+        help="with an encoder: multiply in single precision",
+    )
+    parser.add_argument(
+        "--times", type=int, default=5, help="how often each job is measured (default %(default)s)"
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=1, help="also parse the text repeated this many times"
+    )
 
 
 def run(
@@ -151,14 +206,18 @@ def run(
         beam: sizes of beams.
         times: how often each job is measured.
         repeat: also parse the text repeated this many times; 1: do not.
-        int8: whether the models, which then must have an encoder, multiply in 8 bits; None: as their folders say.
+        int8: whether the models, which then must have an encoder, multiply in 8 bits; None:
+            as their folders say.
 
     Raises:
-        OptimalStepError: there is no such model or file, ``over`` has a name twice, or UDPipe or spaCy fails.
+        OptimalStepError: there is no such model or file, ``over`` has a name twice,
+            or UDPipe or spaCy fails.
     """
     names = [name for name, _ in over]
     if len(set(names)) < len(names):
-        raise OptimalStepError(f"--over: {', '.join(names)}: a name is given twice; give each model its own name")
+        raise OptimalStepError(
+            f"--over: {', '.join(names)}: a name is given twice; give each model its own name"
+        )
     files = files or [SAMPLE]
     text = b"".join(map(_read, files))
     parser = models.load(model, int8=int8)
@@ -169,8 +228,12 @@ def run(
     jobs: dict[str, TimedTask] = {}
     numbers = list(dict.fromkeys([1, threads]))
     for count in numbers:
-        jobs[job_name("decoding", count)] = TimedTask(words, partial(_decode, sentences=encoded, threads=count))
-        jobs[job_name("end to end", count)] = TimedTask(words, partial(_end_to_end, text=text, threads=count))
+        jobs[job_name("decoding", count)] = TimedTask(
+            words, partial(_decode, sentences=encoded, threads=count)
+        )
+        jobs[job_name("end to end", count)] = TimedTask(
+            words, partial(_end_to_end, text=text, threads=count)
+        )
     jobs[READING] = TimedTask(words, partial(read, text=text))
     if has_word_rows(parser):
         jobs[WORD_ROWS] = TimedTask(words, partial(make_word_rows, sentences=encoded))
@@ -179,16 +242,26 @@ def run(
         jobs[job_name(repeated(repeat), 1)] = TimedTask(words * repeat, again)
     for name, folder, other in others:
         coded = other.vocabularies.encode(sentences)
-        jobs[decoding_of(name)] = TimedTask(words, partial(_decode, sentences=coded, threads=1), folder)
-    beams = {beam_job_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in _merges_of(parser)}
+        jobs[decoding_of(name)] = TimedTask(
+            words, partial(_decode, sentences=coded, threads=1), folder
+        )
+    beams = {
+        beam_job_name("decoding", Beam(size, merge)): Beam(size, merge)
+        for size in beam
+        for merge in _merges_of(parser)
+    }
     for name, tested_beam in beams.items():
-        jobs[name] = TimedTask(words, partial(_decode, sentences=encoded, threads=1, beam=tested_beam))
+        jobs[name] = TimedTask(
+            words, partial(_decode, sentences=encoded, threads=1, beam=tested_beam)
+        )
     decoded = text.decode()
     if (theirs := udpipe_parser(udpipe, udpipe_train, udpipe_iterations)) is not None:
         jobs[UDPIPE] = TimedTask(words, lambda _: theirs.parse(decoded))
         if beams:
             jobs[UDPIPE_WITH_BEAM] = TimedTask(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
-            jobs[OURS_AS_UDPIPE] = TimedTask(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
+            jobs[OURS_AS_UDPIPE] = TimedTask(
+                words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM))
+            )
     if (pipeline := spacy_parser_of(spacy, spacy_train)) is not None:
         jobs[SPACY] = TimedTask(words, lambda _: pipeline.parse(decoded))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
@@ -200,12 +273,16 @@ def run(
         "files": [file.name for file in files],
         "words": words,
         "words_per_second": {
-            name: statistics.median(jobs[name].words / t.wall for t in rounds) for name, rounds in measured.items()
+            name: statistics.median(jobs[name].words / t.wall for t in rounds)
+            for name, rounds in measured.items()
         },
         "words_per_cpu_second": {
-            name: statistics.median(jobs[name].words / t.cpu for t in rounds) for name, rounds in measured.items()
+            name: statistics.median(jobs[name].words / t.cpu for t in rounds)
+            for name, rounds in measured.items()
         },
-        "whole_process_cpu_seconds": {name: statistics.median(seconds) for name, seconds in processes.items()},
+        "whole_process_cpu_seconds": {
+            name: statistics.median(seconds) for name, seconds in processes.items()
+        },
         "same_output_for_any_threads": same,
         "start_up_seconds": statistics.median(start_up(command, text) for _ in range(times)),
         "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in measured.items()},
@@ -241,29 +318,41 @@ def _sizes(text: str) -> list[int]:
     try:
         return [Beam(int(size)).size for size in text.split(",")]
     except ValueError as error:  # of int() and of Beam
-        raise argparse.ArgumentTypeError(f"{text}: give sizes of beams, such as 1,2,4,8,16 ({error})") from error
+        raise argparse.ArgumentTypeError(
+            f"{text}: give sizes of beams, such as 1,2,4,8,16 ({error})"
+        ) from error
 
 
 def _named(text: str) -> tuple[str, Path]:
     """Read the argument --over."""
     name, model_path, folder = text.partition("=")
     if not (name and model_path and folder):
-        raise argparse.ArgumentTypeError(f"{text}: give a name and a model folder, such as arc_standard=RUN_FOLDER/model")
+        raise argparse.ArgumentTypeError(
+            f"{text}: give a name and a model folder, such as arc_standard=RUN_FOLDER/model"
+        )
     return name, Path(folder)
 
 
-def _decode(model: ParserModel, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
+def _decode(
+    model: ParserModel, sentences: Sentences, threads: int, beam: Beam | None = None
+) -> None:
     search_for(model, SearchWish(beam or Beam(1), threads)).parse(sentences)
 
 
 def _end_to_end(model: ParserModel, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
     target = io.BytesIO()
-    parse_file(Predictor(model, ParseOptions(beam=beam or 1)), io.BytesIO(text), target, threads=threads)
+    parse_file(
+        Predictor(model, ParseOptions(beam=beam or 1)), io.BytesIO(text), target, threads=threads
+    )
     return target.getvalue()
 
 
-def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool | None = None) -> dict[str, list[Time]]:
-    """Return times of each job, measured in turn so that the machine's load is the same; a first round does not count."""
+def _measure(
+    jobs: dict[str, TimedTask], model: Path, times: int, int8: bool | None = None
+) -> dict[str, list[Time]]:
+    """Return times of each job, measured in turn so that the machine's load is the same;
+    a first round does not count.
+    """
     times_of_jobs: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
@@ -271,7 +360,9 @@ def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool | N
             wall, cpu = time.perf_counter(), time.process_time()
             job.do(fresh)
             if round_number:
-                times_of_jobs[name].append(Time(time.perf_counter() - wall, time.process_time() - cpu))
+                times_of_jobs[name].append(
+                    Time(time.perf_counter() - wall, time.process_time() - cpu)
+                )
     return times_of_jobs
 
 
@@ -283,19 +374,37 @@ def as_table(result: dict[str, Any]) -> str:
     """Return the result as a table."""
     lines = []
     for name, rate in result["words_per_second"].items():
-        lines.append(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s")
-    lines += [f"{f'{name}, 1 thread':66} {each:10.2f} us/word" for name, each in result["microseconds_per_word"].items()]
+        lines.append(
+            f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} "
+            "words/CPU s"
+        )
+    lines += [
+        f"{f'{name}, 1 thread':66} {each:10.2f} us/word"
+        for name, each in result["microseconds_per_word"].items()
+    ]
     lines += [f"{name:66} {ratio:10.2f}" for name, ratio in result["ratios"].items()]
-    lines += [f"{f'whole process, {name}':66} {seconds:10.2f} CPU s" for name, seconds in _seconds_of_processes(result)]
+    lines += [
+        f"{f'whole process, {name}':66} {seconds:10.2f} CPU s"
+        for name, seconds in _seconds_of_processes(result)
+    ]
     return "\n".join([*lines, f"{'start-up':66} {result['start_up_seconds']:10.2f} s"])
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     """Return the values and units of the rows: words per second, ratios, seconds of the start."""
     values = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
-    values |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
-    values |= {f"{name}, of a word": (each, "us of CPU time") for name, each in result["microseconds_per_word"].items()}
-    values |= {f"whole process, {name}": (seconds, "CPU s") for name, seconds in _seconds_of_processes(result)}
+    values |= {
+        f"{name}, CPU time": (rate, "words/CPU s")
+        for name, rate in result["words_per_cpu_second"].items()
+    }
+    values |= {
+        f"{name}, of a word": (each, "us of CPU time")
+        for name, each in result["microseconds_per_word"].items()
+    }
+    values |= {
+        f"whole process, {name}": (seconds, "CPU s")
+        for name, seconds in _seconds_of_processes(result)
+    }
     values |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
     return values | {"start-up": (result["start_up_seconds"], "s")}
 
@@ -346,7 +455,9 @@ def _training_text(path: Path, name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise OptimalStepError(f"{path}: there is no such file to train {name} on; check the path") from error
+        raise OptimalStepError(
+            f"{path}: there is no such file to train {name} on; check the path"
+        ) from error
 
 
 def read(model: ParserModel, text: bytes) -> None:
@@ -356,16 +467,22 @@ def read(model: ParserModel, text: bytes) -> None:
         if (words := find_words(chunk)) is not None:
             cache.encode(words)
         else:
-            cache.encode_slowly([RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(chunk.content))])
+            cache.encode_slowly(
+                [RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(chunk.content))]
+            )
 
 
 def has_word_rows(model: ParserModel) -> bool:
-    """Return whether the contributions of words to the hidden layer are computed before the steps."""
+    """Return whether the contributions of words to the hidden layer are computed before the
+    steps.
+    """
     return isinstance(search_for(model), CompiledParser)
 
 
 def make_word_rows(model: ParserModel, sentences: Sentences) -> None:
-    """Compute the rows that decoding needs before its first step, for each token signature, or with an encoder each word."""
+    """Compute the rows that decoding needs before its first step, for each token signature,
+    or with an encoder each word.
+    """
     parser = search_for(model)
     assert isinstance(parser, CompiledParser)
     for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
@@ -376,10 +493,12 @@ def microseconds_per_word(rates: Mapping[str, float]) -> dict[str, float]:
     """Divide the time of parsing a file with one thread into parts.
 
     Args:
-        rates: words per second by job: "end to end, 1 thread", "decoding, 1 thread", READING, and WORD_ROWS if they are
-            computed before the steps.
+        rates: words per second by job: "end to end, 1 thread", "decoding, 1 thread", READING, and
+            WORD_ROWS if they are computed before the steps.
     """
-    whole, decoding, reading = (1e6 / rates[job] for job in (job_name("end to end", 1), job_name("decoding", 1), READING))
+    whole, decoding, reading = (
+        1e6 / rates[job] for job in (job_name("end to end", 1), job_name("decoding", 1), READING)
+    )
     rows = 1e6 / rates[WORD_ROWS] if WORD_ROWS in rates else 0.0
     parts = {"reading": reading, "rows of words": rows, "steps": decoding - rows}
     return parts | {"writing, and the rest": whole - reading - decoding}
@@ -390,7 +509,9 @@ def parse_command(model: Path, int8: bool | None = None) -> list[str]:
     return [*_PARSE, str(model), *([] if int8 is None else ["--int8"] if int8 else ["--float32"])]
 
 
-def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
+def seconds_of_processes(
+    ours: list[str], text: bytes, udpipe: str | None, times: int
+) -> dict[str, list[float]]:
     """Return CPU seconds of processes that parse the text; NaN where the system does not tell.
 
     Args:

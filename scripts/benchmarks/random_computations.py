@@ -1,8 +1,9 @@
 """Random computations, optimal to a given degree, and random trees for them, for the benchmarks.
 
-A computation is a sequence of configurations. Computations of many sentences are made in batches, as in training: batch i holds
-configuration i of each sentence whose computation is that long. A shift keeps k + m, and a reduction lowers it by one, so a
-computation over n tokens has k + m = n, n - 1, ..., 0, each for one or more configurations.
+A computation is a sequence of configurations. Computations of many sentences are made in batches,
+as in training: batch i holds configuration i of each sentence whose computation is that long. A
+shift keeps k + m, and a reduction lowers it by one, so a computation over n tokens has k + m = n,
+n - 1, ..., 0, each for one or more configurations.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ from parser.transitions.decisions import query
 from parser.transitions.system import TransitionSystem
 
 
-def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: float, seed: int) -> list[Query]:
-    """Return batches of all sentences; each takes a random optimal step with ``optimal_probability``, else any random step."""
+def random_computations(
+    trees: Trees, oracle: BoundOracle, optimal_probability: float, seed: int
+) -> list[Query]:
+    """Return batches of all sentences; each takes a random optimal step with
+    ``optimal_probability``, else any random step.
+    """
     rng = np.random.default_rng(seed)
     lengths = trees.lengths
     count = len(trees)
@@ -32,7 +37,9 @@ def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: 
     )
     batches: list[Query] = []
     while True:
-        rows = np.flatnonzero((now.buffer_fronts <= lengths) | (now.stack_sizes > 1)).astype(np.int32)
+        rows = np.flatnonzero((now.buffer_fronts <= lengths) | (now.stack_sizes > 1)).astype(
+            np.int32
+        )
         if not len(rows):
             return batches
         batches.append(_select(now, rows))
@@ -45,9 +52,15 @@ def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: 
 
 
 def computations_of(
-    trees: Trees, system: TransitionSystem, oracle: BoundOracle, optimal_probability: float, seed: int
+    trees: Trees,
+    system: TransitionSystem,
+    oracle: BoundOracle,
+    optimal_probability: float,
+    seed: int,
 ) -> Iterator[tuple[np.ndarray, Configurations]]:
-    """Yield the steps of random computations of any system: the unfinished sentences and their configurations."""
+    """Yield the steps of random computations of any system:
+    the unfinished sentences and their configurations.
+    """
     rng = np.random.default_rng(seed)
     now = system.initial(trees.lengths)
     while len(rows := system.unfinished(now)):
@@ -57,7 +70,9 @@ def computations_of(
         transitions = system.transitions(now, rows)
         allowed = transitions.rows != NO_NODE
         best = scores[:, : allowed.shape[1]] == scores.max(axis=1, keepdims=True)
-        allowed = np.where(rng.random((len(rows), 1)) < optimal_probability, best & allowed, allowed)
+        allowed = np.where(
+            rng.random((len(rows), 1)) < optimal_probability, best & allowed, allowed
+        )
         chosen = (rng.random(allowed.shape) * allowed).argmax(axis=1).astype(np.int32)
         system.apply(now, rows, transitions, chosen, np.zeros(len(rows), np.int32))
 
@@ -75,22 +90,30 @@ def _apply(now: Query, rows: np.ndarray, steps: np.ndarray) -> None:
     now.buffer_fronts[shifting] += 1
     now.stack_sizes[shifting] += 1
     to_right = rows[steps == REDUCE_RIGHT]
-    now.stacks[to_right, now.stack_sizes[to_right] - 2] = now.stacks[to_right, now.stack_sizes[to_right] - 1]
+    now.stacks[to_right, now.stack_sizes[to_right] - 2] = now.stacks[
+        to_right, now.stack_sizes[to_right] - 1
+    ]
     now.stack_sizes[to_right] -= 1
     now.stack_sizes[rows[steps == REDUCE_LEFT]] -= 1
 
 
-def aligned_at(batches: list[Query], lengths: np.ndarray, size: int) -> tuple[list[Query], list[Query]]:
-    """Align the computations of sentences of at least ``size`` tokens, so that all reach k + m = size together.
+def aligned_at(
+    batches: list[Query], lengths: np.ndarray, size: int
+) -> tuple[list[Query], list[Query]]:
+    """Align the computations of sentences of at least ``size`` tokens,
+    so that all reach k + m = size together.
 
     Returns:
-        The batches before that, and the batches with k + m = size, the first of which has a configuration of every computation.
+        The batches before that, and the batches with k + m = size, the first of which has a
+        configuration of every computation.
     """
     paths: dict[int, list[tuple[int, int]]] = {int(s): [] for s in np.flatnonzero(lengths >= size)}
     for t, batch in enumerate(batches):
         sizes = batch.stack_sizes - 1 + lengths[batch.sentences] + 1 - batch.buffer_fronts
         for row in np.flatnonzero((lengths[batch.sentences] >= size) & (sizes >= size)):
-            paths[int(batch.sentences[row])].append((t, int(row) if sizes[row] > size else -1 - int(row)))
+            paths[int(batch.sentences[row])].append(
+                (t, int(row) if sizes[row] > size else -1 - int(row))
+            )
     before = {s: [(t, row) for t, row in path if row >= 0] for s, path in paths.items()}
     at = {s: [(t, -1 - row) for t, row in path if row < 0] for s, path in paths.items()}
     return list(_batched(batches, before)), list(_batched(batches, at))
@@ -113,7 +136,9 @@ def _batched(batches: list[Query], paths: dict[int, list[tuple[int, int]]]) -> I
 
 
 def random_trees(count: int, longest: int, seed: int) -> Trees:
-    """Return trees like those of treebanks: mostly short dependencies, and some words with a random head anywhere."""
+    """Return trees like those of treebanks: mostly short dependencies,
+    and some words with a random head anywhere.
+    """
     rng = random.Random(seed)
     return Trees.from_heads(_random_tree(rng, rng.randint(2, longest)) for _ in range(count))
 

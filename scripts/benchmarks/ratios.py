@@ -1,6 +1,7 @@
 """Names of the measurements of the parsing benchmark, and their ratios.
 
-All jobs are measured in turn, once per round. A ratio compares two jobs of the same round; the median over rounds is given.
+All jobs are measured in turn, once per round. A ratio compares two jobs of the same round; the
+median over rounds is given.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def repeated(times: int) -> str:
 
 
 def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
-    """Return the speed of one thread over UDPipe and spaCy, by CPU time a word, and of ``threads`` over one, by the clock.
+    """Return the speed of one thread over UDPipe and spaCy, by CPU time a word,
+    and of ``threads`` over one, by the clock.
 
     Over UDPipe also the speed on the text repeated ``repeat`` times, and of decoding alone.
     """
@@ -58,25 +60,36 @@ def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> di
         whole = repeat * _median_ratio(times, UDPIPE, job_name(repeated(repeat), 1))
         ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = whole
     if SPACY in times:
-        ratios["end to end, 1 thread, over spaCy, CPU time"] = _median_ratio(times, SPACY, job_name("end to end", 1))
+        ratios["end to end, 1 thread, over spaCy, CPU time"] = _median_ratio(
+            times, SPACY, job_name("end to end", 1)
+        )
     for job in ("decoding", "end to end"):
         if UDPIPE in times:
-            ratios[f"{job}, 1 thread, over UDPipe, CPU time"] = _median_ratio(times, UDPIPE, job_name(job, 1))
+            ratios[f"{job}, 1 thread, over UDPipe, CPU time"] = _median_ratio(
+                times, UDPIPE, job_name(job, 1)
+            )
         if threads > 1:
             jobs = job_name(job, 1), job_name(job, threads)
             ratios[f"{job}, {threads} threads over 1"] = _median_ratio(times, *jobs, clock="wall")
     return ratios
 
 
-def _median_ratio(times: dict[str, list[Time]], dividend: str, divisor: str, clock: str = "cpu") -> float:
+def _median_ratio(
+    times: dict[str, list[Time]], dividend: str, divisor: str, clock: str = "cpu"
+) -> float:
     """Return the median over rounds of the ratio of two jobs' times in a round."""
     pairs = zip(times[dividend], times[divisor], strict=True)
-    return statistics.median(getattr(first, clock) / getattr(second, clock) for first, second in pairs)
+    return statistics.median(
+        getattr(first, clock) / getattr(second, clock) for first, second in pairs
+    )
 
 
 def ratios_over_others(times: dict[str, list[Time]], names: Sequence[str]) -> dict[str, float]:
     """Return how many times as fast this model decodes as each other model, by CPU time."""
-    return {decoding_over(name): _median_ratio(times, decoding_of(name), job_name("decoding", 1)) for name in names}
+    return {
+        decoding_over(name): _median_ratio(times, decoding_of(name), job_name("decoding", 1))
+        for name in names
+    }
 
 
 def decoding_over(name: str) -> str:
@@ -85,11 +98,16 @@ def decoding_over(name: str) -> str:
 
 
 def beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
-    """Return, by CPU time, words/s of a beam times its size over words/s of greedy parsing, and our beam of 5 over UDPipe's."""
+    """Return, by CPU time, words/s of a beam times its size over words/s of greedy parsing, and our
+    beam of 5 over UDPipe's.
+    """
     ratios = {
-        f"{name}, words/s x size over greedy": beam.size * _median_ratio(times, job_name("decoding", 1), name)
+        f"{name}, words/s x size over greedy": beam.size
+        * _median_ratio(times, job_name("decoding", 1), name)
         for name, beam in beams.items()
     }
     if UDPIPE_WITH_BEAM in times:
-        ratios[f"end to end, beam {UDPIPE_BEAM}, over UDPipe's"] = _median_ratio(times, UDPIPE_WITH_BEAM, OURS_AS_UDPIPE)
+        ratios[f"end to end, beam {UDPIPE_BEAM}, over UDPipe's"] = _median_ratio(
+            times, UDPIPE_WITH_BEAM, OURS_AS_UDPIPE
+        )
     return ratios

@@ -1,9 +1,11 @@
-"""How a server performs under load: optimal-step benchmark serving [MODEL_DIR [FILE]] [--clients 50] [--seconds 120].
+"""How a server performs under load: optimal-step benchmark serving [MODEL_DIR [FILE]]
+[--clients 50] [--seconds 120].
 
-It starts a server (scripts/serve.py) on a free port of this machine. Each client sends documents of a few sentences of FILE,
-one after the other, and compares each answer with the output of parse.py. The report has wrong answers and errors (there should
-be none), words per second, the time of an answer, and the memory of the server after a quarter of the time and at the end.
-Clients and server share this machine's processors.
+It starts a server (scripts/serve.py) on a free port of this machine. Each client sends documents of
+a few sentences of FILE, one after the other, and compares each answer with the output of parse.py.
+The report has wrong answers and errors (there should be none), words per second, the time of an
+answer, and the memory of the server after a quarter of the time and at the end. Clients and server
+share this machine's processors.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ class Document:
 
 @dataclass
 class Answers:
-    """The answers to a client: words of right answers, seconds of each answer, and wrong answers and errors."""
+    """The answers to a client: words of right answers, seconds of each answer,
+    and wrong answers and errors.
+    """
 
     words: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -62,14 +66,28 @@ class Answers:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``run``."""
-    parser.add_argument("model", type=Path, nargs="?", default=MODEL, metavar="MODEL_DIR", help="default: %(default)s")
+    parser.add_argument(
+        "model",
+        type=Path,
+        nargs="?",
+        default=MODEL,
+        metavar="MODEL_DIR",
+        help="default: %(default)s",
+    )
     tags = f"CoNLL-U with the tags that the model reads (default: {SAMPLE.name})"
     parser.add_argument("file", type=Path, nargs="?", default=SAMPLE, metavar="FILE", help=tags)
-    parser.add_argument("--clients", type=number_of_threads, default=50, help="clients at a time (default: %(default)s)")
+    parser.add_argument(
+        "--clients",
+        type=number_of_threads,
+        default=50,
+        help="clients at a time (default: %(default)s)",
+    )
     parser.add_argument("--seconds", type=float, default=120.0, help="default: %(default)s")
 
 
-def run(model: Path = MODEL, file: Path = SAMPLE, clients: int = 50, seconds: float = 120.0) -> dict[str, Any]:
+def run(
+    model: Path = MODEL, file: Path = SAMPLE, clients: int = 50, seconds: float = 120.0
+) -> dict[str, Any]:
     """Measure.
 
     Args:
@@ -122,7 +140,11 @@ def make_documents(model: ParserModel, file: Path) -> list[Document]:
         OptimalStepError: the file has no sentences.
     """
     with file.open("rb") as stream:
-        texts = ["".join(sentence.lines) for sentence in read_raw_sentences(stream, str(file)) if len(sentence)]
+        texts = [
+            "".join(sentence.lines)
+            for sentence in read_raw_sentences(stream, str(file))
+            if len(sentence)
+        ]
     if not texts:
         raise OptimalStepError(f"{file}: there are no sentences to send; name a treebank")
     documents: list[Document] = []
@@ -131,7 +153,11 @@ def make_documents(model: ParserModel, file: Path) -> list[Document]:
         text, texts = "".join(texts[:size]), texts[size:]
         target = io.BytesIO()
         parsed = parse_file(Predictor(model), io.BytesIO(text.encode()), target, str(file))
-        documents.append(Document(urlencode({"data": text, "parser": ""}), target.getvalue().decode(), parsed.words))
+        documents.append(
+            Document(
+                urlencode({"data": text, "parser": ""}), target.getvalue().decode(), parsed.words
+            )
+        )
     return documents
 
 
@@ -139,15 +165,21 @@ def make_documents(model: ParserModel, file: Path) -> list[Document]:
 def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Yield a server and its address, HOST:PORT; it ends with the ``with`` block."""
     command = [sys.executable, "-P", "-m", "parser.commands", "serve", str(model), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
+    ) as process:
         assert process.stderr is not None
         said, address = "", ""
         # What the server says after this is read and dropped: it waits when a pipe is full.
         rest = Thread(target=deque, args=(process.stderr, 0))
         try:
-            while not address and (line := process.stderr.readline()):  # the first may be about kernels that are compiled
+            # the first may be about kernels that are compiled
+            while not address and (line := process.stderr.readline()):
                 said += line
-                address = next((urlsplit(word).netloc for word in line.split() if word.startswith("http://")), "")
+                address = next(
+                    (urlsplit(word).netloc for word in line.split() if word.startswith("http://")),
+                    "",
+                )
             if not address:
                 raise OptimalStepError(f"the server does not start: {said}".strip())
             rest.start()
@@ -165,11 +197,15 @@ def resident_megabytes(pid: int) -> float:
     if not status.exists():
         return 0.0
     return next(
-        int(line.split()[1]) / 1024 for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmRSS:")
+        int(line.split()[1]) / 1024
+        for line in status.read_text(encoding="utf-8").splitlines()
+        if line.startswith("VmRSS:")
     )
 
 
-def _ask(address: str, documents: Sequence[Document], deadline: float, rng: random.Random, seen: Answers) -> None:
+def _ask(
+    address: str, documents: Sequence[Document], deadline: float, rng: random.Random, seen: Answers
+) -> None:
     connection = http.client.HTTPConnection(address, timeout=120)
     while time.monotonic() < deadline:
         document = rng.choice(documents)
@@ -194,7 +230,9 @@ def _ask(address: str, documents: Sequence[Document], deadline: float, rng: rand
 
 def as_table(result: dict[str, Any]) -> str:
     """Return the result as a table."""
-    return "\n".join(f"{name:24} {value:12,.1f} {unit}" for name, (value, unit) in quantities(result).items())
+    return "\n".join(
+        f"{name:24} {value:12,.1f} {unit}" for name, (value, unit) in quantities(result).items()
+    )
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:

@@ -1,6 +1,8 @@
-"""spaCy's parser for comparison: training on a treebank, and parsing with the tags of the input; extra ``spacy``.
+"""spaCy's parser for comparison: training on a treebank,
+and parsing with the tags of the input; extra ``spacy``.
 
-It is spaCy's transition-based parser over spaCy's token vectors of norm, affixes, shape, part of speech and morphology.
+It is spaCy's transition-based parser over spaCy's token vectors of norm, affixes, shape,
+part of speech and morphology.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from oracles.errors import OptimalStepError
 from parser.conllu.checks import DEPREL, FEATS, FORM, HEAD, UPOS
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 
-# The attributes that a token vector of spaCy reads, and the rows of their tables: spaCy's defaults, with POS and MORPH added.
+# The attributes that a token vector of spaCy reads, and the rows of their tables: spaCy's defaults,
+# with POS and MORPH added.
 _READ = {"NORM": 5000, "PREFIX": 1000, "SUFFIX": 2500, "SHAPE": 2500, "POS": 100, "MORPH": 2500}
 _WIDTH, _DEPTH = 96, 4
 _BATCH_WORDS, _DROPOUT = 1000, 0.1
@@ -41,7 +44,9 @@ class Spacy:
     def parse(self, text: str) -> str:
         """Return CoNLL-U parsed with the tags of the input."""
         sentences = list(read_raw_sentences(BytesIO(text.encode())))
-        docs = self._pipeline.pipe(_doc(self._pipeline.vocab, sentence) for sentence in sentences if len(sentence))
+        docs = self._pipeline.pipe(
+            _doc(self._pipeline.vocab, sentence) for sentence in sentences if len(sentence)
+        )
         parts = []
         for sentence in sentences:
             if not len(sentence):
@@ -49,7 +54,13 @@ class Spacy:
                 continue
             doc = next(docs)
             heads = [0 if token.head.i == token.i else token.head.i + 1 for token in doc]
-            parts.append(rewrite(sentence, heads, ["root" if token.dep_ == "ROOT" else token.dep_ for token in doc]))
+            parts.append(
+                rewrite(
+                    sentence,
+                    heads,
+                    ["root" if token.dep_ == "ROOT" else token.dep_ for token in doc],
+                )
+            )
         return "".join(parts)
 
 
@@ -81,7 +92,9 @@ def train(text: str, target: Path, iterations: int, seed: int = 1) -> None:
         "tok2vec": listener,
     }
     pipeline.add_pipe("parser", config={"model": model, "min_action_freq": 1})
-    sentences = [sentence for sentence in read_raw_sentences(BytesIO(text.encode())) if len(sentence)]
+    sentences = [
+        sentence for sentence in read_raw_sentences(BytesIO(text.encode())) if len(sentence)
+    ]
     examples = [_example(pipeline.vocab, sentence) for sentence in sentences]
     optimizer = pipeline.initialize(lambda: examples)
     print(f"training spaCy, {iterations} iterations", file=sys.stderr)

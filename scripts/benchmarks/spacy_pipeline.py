@@ -1,10 +1,12 @@
-"""A whole pipeline of spaCy for comparison: CoNLL-U with tags and trees, from words without tags or from text.
+"""A whole pipeline of spaCy for comparison: CoNLL-U with tags and trees,
+from words without tags or from text.
 
     python scripts/benchmarks/spacy_pipeline.py MODEL INPUT OUTPUT
 
-It needs spaCy, and nothing of this project. If the name of INPUT ends with .txt, it is text, paragraphs with a blank line
-between them, and spaCy finds words and sentences. Else it is CoNLL-U, whose sentences are kept. A sentence of CoNLL-U has one
-root, so further roots become ``parataxis`` of the first root; standard error says how many.
+It needs spaCy, and nothing of this project. If the name of INPUT ends with .txt, it is text,
+paragraphs with a blank line between them, and spaCy finds words and sentences. Else it is CoNLL-U,
+whose sentences are kept. A sentence of CoNLL-U has one root, so further roots become ``parataxis``
+of the first root; standard error says how many.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ def parse(model: str, source: Path, target: Path) -> int:
     pipeline = spacy.load(model)
     blocks = source.read_text(encoding="utf-8").strip("\n").split("\n\n")
     is_text = source.suffix == ".txt"
-    inputs = (" ".join(block.split()) if is_text else _sentence(pipeline.vocab, block) for block in blocks)
+    inputs = (
+        " ".join(block.split()) if is_text else _sentence(pipeline.vocab, block) for block in blocks
+    )
     attached = 0
     with target.open("w", encoding="utf-8", newline="\n") as stream:
         for doc, block in zip(pipeline.pipe(inputs), blocks, strict=True):
@@ -69,11 +73,17 @@ def _sentence(vocabulary: Any, block: str) -> Any:
 
 
 def _multiwords(block: str) -> dict[str, str]:
-    """Return the lines of the multiword tokens of a block of CoNLL-U, by the number of the first word."""
+    """Return the lines of the multiword tokens of a block of CoNLL-U,
+    by the number of the first word.
+    """
     lines = (line for line in block.split("\n") if "-" in line.partition("\t")[0])
     return {line.partition("-")[0]: f"{line}\n" for line in lines}
 
 
 if __name__ == "__main__":
     sys.path.pop(0)  # this folder, whose oracles.py spaCy would import for a plugin of this project
-    print(parse(sys.argv[1], *map(Path, sys.argv[2:])), "further roots were attached to the first ones", file=sys.stderr)
+    print(
+        parse(sys.argv[1], *map(Path, sys.argv[2:])),
+        "further roots were attached to the first ones",
+        file=sys.stderr,
+    )

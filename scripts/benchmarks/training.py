@@ -1,20 +1,22 @@
 """How fast training is: optimal-step benchmark training [KEY=VALUE ...] [--treebank-file FILE].
 
-The settings are those of scripts/train.py. It trains for some epochs of both passes, and measures in one process, in turn, once
-an epoch:
+The settings are those of scripts/train.py. It trains for some epochs of both passes, and measures
+in one process, in turn, once an epoch:
 
 * an epoch of updates, without making the examples;
-* only the matrix products of these updates, by the same library and by torch.mm, for an MLP with the vectors of all slots side
-  by side. An MLP whose vectors are trained needs a fifth of these products (parser/training/compiled/embedded_layer.py), so an
-  epoch may take less time than they do;
-* an exploration of the second pass, with the oracle; and its share of the time of a second pass (explorations and epochs,
-  without evaluation) of the length that the settings say.
+* only the matrix products of these updates, by the same library and by torch.mm, for an MLP with
+  the vectors of all slots side by side. An MLP whose vectors are trained needs a fifth of these
+  products (parser/training/compiled/embedded_layer.py), so an epoch may take less time than they
+  do;
+* an exploration of the second pass, with the oracle; and its share of the time of a second pass
+  (explorations and epochs, without evaluation) of the length that the settings say.
 
-The start-up time of scripts/train.py is measured from the start of a new process to the end of its first update. Medians are
-reported; compiled kernels are in their caches.
+The start-up time of scripts/train.py is measured from the start of a new process to the end of its
+first update. Medians are reported; compiled kernels are in their caches.
 
-With --words N, the treebank is repeated until it has N words. This shows the memory that a large treebank needs, and, with
-different N, whether the time of an epoch grows no faster than the words (seconds per epoch for a million words).
+With --words N, the treebank is repeated until it has N words. This shows the memory that a large
+treebank needs, and, with different N, whether the time of an epoch grows no faster than the words
+(seconds per epoch for a million words).
 """
 
 from __future__ import annotations
@@ -58,11 +60,22 @@ Product = Callable[[Tensor, Tensor], Tensor]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``run``."""
-    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, such as treebank=hu recipe=paper")
+    parser.add_argument(
+        "overrides",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="settings, such as treebank=hu recipe=paper",
+    )
     parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
-    parser.add_argument("--words", type=int, metavar="N", help="repeat the treebank until it has this many words")
-    parser.add_argument("--times", type=int, default=5, help="epochs of each pass that are measured (default 5)")
-    parser.add_argument("--starts", type=int, default=3, help="how often start-up is measured (default 3)")
+    parser.add_argument(
+        "--words", type=int, metavar="N", help="repeat the treebank until it has this many words"
+    )
+    parser.add_argument(
+        "--times", type=int, default=5, help="epochs of each pass that are measured (default 5)"
+    )
+    parser.add_argument(
+        "--starts", type=int, default=3, help="how often start-up is measured (default 3)"
+    )
 
 
 def run(
@@ -91,13 +104,22 @@ def run(
             n_words = write_repeated(source, words, longer)
             longer_result = run(overrides, str(longer), times, starts)
         seconds_of_a_million = longer_result["median_seconds"]["epoch"] / n_words * 1e6
-        return longer_result | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
+        return longer_result | {
+            "words": n_words,
+            "epoch_seconds_of_a_million_words": seconds_of_a_million,
+        }
     alone = ["treebank.dev=null", "treebank.test=null"]
-    own_settings = [] if treebank_file is None else [override("treebank.train", treebank_file), *alone]
+    own_settings = (
+        [] if treebank_file is None else [override("treebank.train", treebank_file), *alone]
+    )
     whole = [*overrides, *own_settings]
     seconds = measure(whole, times)
     seconds["start_up"] = [start_up(whole) for _ in range(starts)]
-    medians = {name: statistics.median(times_of_kind) for name, times_of_kind in seconds.items() if times_of_kind}
+    medians = {
+        name: statistics.median(times_of_kind)
+        for name, times_of_kind in seconds.items()
+        if times_of_kind
+    }
     settings = training_settings(whole)
     result: dict[str, Any] = {
         "overrides": whole,
@@ -108,7 +130,9 @@ def run(
         "epoch_over_products_by_torch_mm": ratio(seconds["epoch"], seconds["products_by_torch_mm"]),
     }
     if "exploration" in medians:
-        result["exploration_percent_of_second_pass"] = exploration_percent(medians["exploration"], medians["epoch"], settings)
+        result["exploration_percent_of_second_pass"] = exploration_percent(
+            medians["exploration"], medians["epoch"], settings
+        )
     result["peak_memory_megabytes"] = peak_megabytes()
     return result | {"all_measurements": seconds, "machine": machine(), "versions": versions()}
 
@@ -149,17 +173,30 @@ def _unit(name: str) -> str:
 
 
 def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
-    """Return seconds of epochs, of their products, and of explorations; the first of each does not count."""
-    shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.explore_every=1"]
+    """Return seconds of epochs, of their products, and of explorations;
+    the first of each does not count.
+    """
+    shorter = [
+        f"first_pass.epochs={times + 1}",
+        f"second_pass.epochs={times + 1}",
+        "second_pass.explore_every=1",
+    ]
     settings = training_settings([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
-    seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "exploration": []}
+    seconds: dict[str, list[float]] = {
+        "epoch": [],
+        "products": [],
+        "products_by_torch_mm": [],
+        "exploration": [],
+    }
     with tempfile.TemporaryDirectory() as folder:
         training_run.train(plan(settings), Path(folder), [_Measurements(seconds)])
     return {name: times_of_kind[1:] for name, times_of_kind in seconds.items()}
 
 
 class _Measurements(Observer):
-    """A note of the seconds of epochs and explorations; it repeats the matrix products of each epoch right after it."""
+    """A note of the seconds of epochs and explorations;
+    it repeats the matrix products of each epoch right after it.
+    """
 
     def __init__(self, seconds: dict[str, list[float]]) -> None:
         self._seconds = seconds
@@ -167,12 +204,19 @@ class _Measurements(Observer):
     def on_start(self, start: RunStart) -> None:
         if not isinstance(start.model, TrainedModel):
             raise OptimalStepError(
-                f"model={start.plan.labels['model']} multiplies no matrices; benchmark model=mlp or model=bilstm"
+                f"model={start.plan.labels['model']} multiplies no matrices; "
+                "benchmark model=mlp or model=bilstm"
             )
-        passes = [pass_plan for pass_plan in start.plan.passes if isinstance(pass_plan, GoldPlan | ExplorationPlan)]
+        passes = [
+            pass_plan
+            for pass_plan in start.plan.passes
+            if isinstance(pass_plan, GoldPlan | ExplorationPlan)
+        ]
         self._classifier, self._batch_size = start.model.classifier, passes[0].optimizer.batch_size
         self._lengths = {
-            pass_plan.name: np.array([len(sentence) for sentence in start.corpus.sentences(pass_plan.trees)])
+            pass_plan.name: np.array(
+                [len(sentence) for sentence in start.corpus.sentences(pass_plan.trees)]
+            )
             for pass_plan in passes
         }
 
@@ -181,18 +225,29 @@ class _Measurements(Observer):
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         self._seconds["epoch"].append(epoch.fit_seconds)
-        for name, multiply in (("products", product), ("products_by_torch_mm", lambda a, b: a @ b.t())):
+        for name, multiply in (
+            ("products", product),
+            ("products_by_torch_mm", lambda a, b: a @ b.t()),
+        ):
             if self._classifier.tokens.contextual:
                 lengths = self._lengths[epoch.pass_name]
-                seconds = seconds_of_encoder(self._classifier, lengths, epoch.examples, self._batch_size, multiply)
+                seconds = seconds_of_encoder(
+                    self._classifier, lengths, epoch.examples, self._batch_size, multiply
+                )
             else:
-                seconds = seconds_of_products(self._classifier, epoch.examples, self._batch_size, multiply)
+                seconds = seconds_of_products(
+                    self._classifier, epoch.examples, self._batch_size, multiply
+                )
             self._seconds[name].append(seconds)
 
 
 @torch.no_grad()
-def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, multiply: Product) -> float:
-    """Return the time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
+def seconds_of_products(
+    classifier: Classifier, examples: int, batch_size: int, multiply: Product
+) -> float:
+    """Return the time of the matrix products of an epoch's updates, forward and backward;
+    ``multiply(a, b)`` is a @ b.T.
+    """
     output, embedded = classifier.output.weight, classifier.embedded
     weights = torch.empty(len(output[0]), 0) if embedded is None else embedded.weight
     trained = any(matrix.requires_grad for matrix in classifier.tokens.embeddings.vectors.values())
@@ -214,7 +269,9 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
 
 
 @torch.no_grad()
-def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: int, batch_size: int, multiply: Product) -> float:
+def seconds_of_encoder(
+    classifier: Classifier, lengths: np.ndarray, examples: int, batch_size: int, multiply: Product
+) -> float:
     """Return the time of the matrix products for a classifier with an encoder; see products_of().
 
     Args:
@@ -222,7 +279,9 @@ def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: in
         lengths: int[sentences], words of the sentences.
     """
     batches = list(batches_of(lengths, examples, batch_size))
-    left = torch.zeros(max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch)))
+    left = torch.zeros(
+        max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch))
+    )
     right = torch.zeros_like(left)
     start = time.perf_counter()
     for batch in batches:
@@ -237,7 +296,9 @@ def ratio(dividends: list[float], divisors: list[float]) -> float:
 
 
 def exploration_percent(exploration: float, epoch: float, settings: Settings) -> float:
-    """Return the percentage of explorations in the time of a second pass, from the seconds of one exploration and one epoch."""
+    """Return the percentage of explorations in the time of a second pass, from the seconds of one
+    exploration and one epoch.
+    """
     epochs, every = settings.second_pass.epochs, settings.second_pass.explore_every
     explorations = math.ceil(epochs / every) * exploration if every else exploration
     return 100 * explorations / (explorations + epochs * epoch)
@@ -250,12 +311,20 @@ def start_up(overrides: list[str]) -> float:
         OptimalStepError: the process ended otherwise; the message has its output.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, override("hydra.run.dir", folder)]
+        command = [
+            sys.executable,
+            "-m",
+            _FIRST_UPDATE,
+            *overrides,
+            override("hydra.run.dir", folder),
+        ]
         start = time.perf_counter()
         process = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
         seconds = time.perf_counter() - start
     if process.returncode != AFTER_UPDATE:
-        raise OptimalStepError(f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}")
+        raise OptimalStepError(
+            f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}"
+        )
     return seconds
 
 
@@ -263,8 +332,11 @@ Shape = tuple[int, int, int]
 """The shape (m, k, n) of a product: float32[m, k] times float32[k, n]."""
 
 
-def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield batches as in SentenceObjective, without its noise: tokens of each sentence, with the root, and the examples.
+def batches_of(
+    lengths: np.ndarray, examples: int, batch_size: int
+) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield batches as in SentenceObjective, without its noise: tokens of each sentence,
+    with the root, and the examples.
 
     Args:
         lengths: int[sentences], words of the sentences of an epoch.
@@ -279,11 +351,13 @@ def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[
 
 
 def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
-    """Yield the matrix products of a batch's update of a classifier with an encoder, forward and backward.
+    """Yield the matrix products of a batch's update of a classifier with an encoder,
+    forward and backward.
 
-    A batch holds whole sentences of similar lengths, as in SentenceObjective. In each layer and direction, inputs are
-    multiplied by their weights for all tokens at once, and states step by step; the backward pass has the derivatives with
-    respect to inputs and weights. Products for characters and tags are left out, so they appear as overhead.
+    A batch holds whole sentences of similar lengths, as in SentenceObjective. In each layer and
+    direction, inputs are multiplied by their weights for all tokens at once, and states step by
+    step; the backward pass has the derivatives with respect to inputs and weights. Products for
+    characters and tags are left out, so they appear as overhead.
 
     Args:
         classifier: with an encoder.

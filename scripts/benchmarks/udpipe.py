@@ -1,7 +1,9 @@
 """UDPipe 1 (Straka and Strakova 2017) for comparison: training, tokenizing, tagging, parsing.
 
-It needs the package ufal.udpipe (extra ``peers``). Training is reproducible, as UDPipe fixes its seeds.
-``python -m scripts.benchmarks.udpipe MODEL`` parses standard input, as a whole process to compare with.
+It needs the package ufal.udpipe (extra ``peers``). Training is reproducible,
+as UDPipe fixes its seeds.
+``python -m scripts.benchmarks.udpipe MODEL`` parses standard input,
+as a whole process to compare with.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from parser.text.tokens import SplitSentence, conllu_lines, tokens_of
 
 Options = Mapping[str, object]
 
-# The examples for UD of its manual: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_parser
+# The examples for UD of its manual:
+# https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_parser
 PARSER = {
     "iterations": 10,
     "transition_system": "projective",
@@ -41,12 +44,13 @@ PARSER = {
     "use_gold_tags": 1,
 }
 
-# One model for tags and lemmas, the default. With two models, as in the manual's examples, lemmas are 1.1 better on hu, but
-# FEATS 1.0 worse, which costs the parser 1.4 LAS.
+# One model for tags and lemmas, the default. With two models, as in the manual's examples, lemmas
+# are 1.1 better on hu, but FEATS 1.0 worse, which costs the parser 1.4 LAS.
 TAGGER = {"models": 1, "iterations_1": 10}
 
-# Its authors' options for treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
-# But they use dimension 24: with 16, tokens are just as good, in two thirds of the time (experiments/from_text.md).
+# Its authors' options for treebanks of this size:
+# https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer But they use dimension 24:
+# with 16, tokens are just as good, in two thirds of the time (experiments/from_text.md).
 TOKENIZER: dict[str, int | float] = {
     "tokenize_url": 1,
     "dimension": 16,
@@ -71,7 +75,9 @@ def package() -> Any:
     try:
         from ufal import udpipe
     except ImportError as error:
-        raise OptimalStepError("UDPipe is not installed; pip install '.[peers]' in a checkout") from error
+        raise OptimalStepError(
+            "UDPipe is not installed; pip install '.[peers]' in a checkout"
+        ) from error
     return udpipe
 
 
@@ -79,16 +85,21 @@ def load(path: Path) -> Any:
     """Load a model of UDPipe 1.
 
     Raises:
-        OptimalStepError: the package is not installed, or the file does not exist, or is not a model.
+        OptimalStepError: the package is not installed, or the file does not exist,
+            or is not a model.
     """
     udpipe = package()
     if not path.is_file():  # UDPipe's error does not tell a missing file from a damaged one
         raise OptimalStepError(f"{path}: there is no file of this name; name a model of UDPipe 1")
     with path.open("rb") as file:
-        length = file.read(1)  # of the name of the model's kind; UDPipe reads 128 or more as negative and would crash Python
+        # of the name of the model's kind; UDPipe reads 128 or more as negative and would crash
+        # Python
+        length = file.read(1)
     model = None if length >= b"\x80" else udpipe.Model.load(str(path))
     if model is None:
-        raise OptimalStepError(f"{path}: UDPipe cannot load this as a model; name a model of UDPipe 1")
+        raise OptimalStepError(
+            f"{path}: UDPipe cannot load this as a model; name a model of UDPipe 1"
+        )
     return model
 
 
@@ -96,7 +107,8 @@ def read_conllu(text: str, name: str) -> Any:
     """Read CoNLL-U into sentences of UDPipe.
 
     Raises:
-        OptimalStepError: the package is not installed, or cannot read the text, which errors call ``name``.
+        OptimalStepError: the package is not installed, or cannot read the text,
+            which errors call ``name``.
     """
     udpipe = package()
     reader = udpipe.InputFormat.newConlluInputFormat()
@@ -133,7 +145,9 @@ def trained_model(
     udpipe = package()
     parts = (tokenizer, tagger, parser)
     options = [
-        "none" if options_of_part is None else ";".join(f"{key}={value}" for key, value in options_of_part.items())
+        "none"
+        if options_of_part is None
+        else ";".join(f"{key}={value}" for key, value in options_of_part.items())
         for options_of_part in parts
     ]
     error = udpipe.ProcessingError()
@@ -164,13 +178,22 @@ class Udpipe:
 
     def _process(self, text: str, tagger: str, parser: str) -> str:
         error = self._udpipe.ProcessingError()
-        processed = self._udpipe.Pipeline(self._model, "conllu", tagger, parser, "conllu").process(text, error)
+        processed = self._udpipe.Pipeline(self._model, "conllu", tagger, parser, "conllu").process(
+            text, error
+        )
         if error.occurred():
             raise OptimalStepError(f"UDPipe: {error.message}")
         return processed
 
 
-def train(text: str, name: str, target: Path, *, tagger: Options | None = None, parser: Options | None = None) -> float:
+def train(
+    text: str,
+    name: str,
+    target: Path,
+    *,
+    tagger: Options | None = None,
+    parser: Options | None = None,
+) -> float:
     """Train a model.
 
     Args:
@@ -218,9 +241,15 @@ class UdpipeSplitter:
         Raises:
             OptimalStepError: UDPipe cannot tokenize it.
         """
-        tokenizer = self._model.newTokenizer("presegmented;ranges" if sentences == SentenceEnds.LINE else "ranges")
+        tokenizer = self._model.newTokenizer(
+            "presegmented;ranges" if sentences == SentenceEnds.LINE else "ranges"
+        )
         tokenizer.setText(text)
-        split_sentences, error, sentence = [], self._udpipe.ProcessingError(), self._udpipe.Sentence()
+        split_sentences, error, sentence = (
+            [],
+            self._udpipe.ProcessingError(),
+            self._udpipe.Sentence(),
+        )
         while tokenizer.nextSentence(sentence, error):
             split_sentences.append(_split_sentence(sentence))
             sentence = self._udpipe.Sentence()
@@ -247,7 +276,11 @@ def _split_sentence(sentence: Any) -> SplitSentence:
 
 
 def train_tokenizer(
-    train: Sequence[str | Path], dev: str | Path, target: Path, options: Options = TOKENIZER, sentences: bool = True
+    train: Sequence[str | Path],
+    dev: str | Path,
+    target: Path,
+    options: Options = TOKENIZER,
+    sentences: bool = True,
 ) -> None:
     """Train a tokenizer.
 
@@ -256,26 +289,34 @@ def train_tokenizer(
         dev: CoNLL-U to choose the epoch on.
         target: the file that it is written to.
         options: of UDPipe.
-        sentences: choose the epoch by the sum of the F1 of tokens and of sentences; otherwise by tokens alone.
+        sentences: choose the epoch by the sum of the F1 of tokens and of sentences;
+            otherwise by tokens alone.
 
     Raises:
-        OptimalStepError: UDPipe is not installed, or cannot train on this; or a file is not CoNLL-U.
+        OptimalStepError: UDPipe is not installed, or cannot train on this;
+            or a file is not CoNLL-U.
     """
     name = ", ".join(map(str, train))
     learned = read_conllu("".join(map(_text, train)), name)
-    model = trained_model(learned, read_conllu(_text(dev, sentences), str(dev)), name, tokenizer=options)
+    model = trained_model(
+        learned, read_conllu(_text(dev, sentences), str(dev)), name, tokenizer=options
+    )
     with replacing(target) as temporary:
         temporary.write_bytes(model)
 
 
 def _text(path: str | Path, sentences: bool = True) -> str:
-    """Return the CoNLL-U that UDPipe learns from: ID, FORM and SpaceAfter=No of each token, and the beginnings of paragraphs.
+    """Return the CoNLL-U that UDPipe learns from: ID, FORM and SpaceAfter=No of each token, and the
+    beginnings of paragraphs.
 
-    UDPipe would refuse some sentences for their other columns, such as the lemma of a multiword token. Without ``sentences``,
-    all tokens are one sentence, so that UDPipe's F1 of sentences is 0 after every epoch.
+    UDPipe would refuse some sentences for their other columns, such as the lemma of a multiword
+    token. Without ``sentences``, all tokens are one sentence, so that UDPipe's F1 of sentences is 0
+    after every epoch.
     """
     if not sentences:
-        return "\n".join([*conllu_lines([*chain.from_iterable(map(tokens_of, read_sentences(path)))]), "", ""])
+        return "\n".join(
+            [*conllu_lines([*chain.from_iterable(map(tokens_of, read_sentences(path)))]), "", ""]
+        )
     lines = []
     for sentence in read_sentences(path):
         before = takewhile(lambda line: not line[:1].isdigit(), sentence.lines)

@@ -1,11 +1,12 @@
-"""A whole pipeline of UDPipe 1 for comparison: CoNLL-U with tags and trees, from words without tags or from text.
+"""A whole pipeline of UDPipe 1 for comparison: CoNLL-U with tags and trees,
+from words without tags or from text.
 
     python scripts/benchmarks/udpipe_pipeline.py train OPTIONS TRAIN.conllu MODEL
     python scripts/benchmarks/udpipe_pipeline.py parse OPTIONS MODEL INPUT OUTPUT
 
-It needs ufal.udpipe, and nothing of this project. OPTIONS is a JSON file with the options of UDPipe's ``tokenizer``, ``tagger``
-and ``parser``, and the ``beam`` for parsing. If the name of INPUT ends with .txt, it is text, and UDPipe finds words and
-sentences.
+It needs ufal.udpipe, and nothing of this project. OPTIONS is a JSON file with the options of
+UDPipe's ``tokenizer``, ``tagger`` and ``parser``, and the ``beam`` for parsing. If the name of
+INPUT ends with .txt, it is text, and UDPipe finds words and sentences.
 """
 
 from __future__ import annotations
@@ -26,8 +27,15 @@ def train(options: dict[str, Any], source: Path, target: Path) -> None:
     while reader.nextSentence(sentence, error):
         sentences.append(sentence)
         sentence = Sentence()
-    parts = (";".join(f"{name}={value}" for name, value in options[part].items()) for part in ("tokenizer", "tagger", "parser"))
-    model = b"" if error.occurred() else Trainer.train("morphodita_parsito", sentences, Sentences(), *parts, error)
+    parts = (
+        ";".join(f"{name}={value}" for name, value in options[part].items())
+        for part in ("tokenizer", "tagger", "parser")
+    )
+    model = (
+        b""
+        if error.occurred()
+        else Trainer.train("morphodita_parsito", sentences, Sentences(), *parts, error)
+    )
     if error.occurred():
         sys.exit(f"{source}: {error.message}")
     target.write_bytes(model)

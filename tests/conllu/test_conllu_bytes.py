@@ -1,4 +1,6 @@
-"""The compiled reader and writer against the slow ones of conllu/stream.py, the reference, on files whole and damaged."""
+"""The compiled reader and writer against the slow ones of conllu/stream.py, the reference,
+on files whole and damaged.
+"""
 
 import gzip
 import io
@@ -53,8 +55,12 @@ def test_words_are_where_the_stream_has_them(content, first):
     assert np.diff(words.offsets).tolist() == [len(sentence) for sentence in with_words]
     assert words.n_lines == sum(len(sentence.lines) for sentence in sentences)
     columns = [columns for sentence in with_words for columns in sentence.columns]
-    for form, head, misc, expected in zip(words.forms, words.heads, words.miscs, columns, strict=True):
-        assert content[form:head] == encoded("".join(column + "\t" for column in expected[FORM : FEATS + 1]))
+    for form, head, misc, expected in zip(
+        words.forms, words.heads, words.miscs, columns, strict=True
+    ):
+        assert content[form:head] == encoded(
+            "".join(column + "\t" for column in expected[FORM : FEATS + 1])
+        )
         assert content[head:misc] == encoded("\t".join(expected[HEAD : DEPS + 1]))
 
 
@@ -69,13 +75,39 @@ def test_trees_are_written_as_the_stream_rewrites_them(content, rng):
     start = 0
     for sentence in read_raw_sentences(io.BytesIO(content)):
         inside = slice(start, start + len(sentence))
-        expected.append(rewrite(sentence, heads[inside], [RELATIONS[relation] for relation in relations[inside]]))
+        expected.append(
+            rewrite(
+                sentence, heads[inside], [RELATIONS[relation] for relation in relations[inside]]
+            )
+        )
         start += len(sentence)
-    written = TreeWriter(RELATIONS).write(words, np.array(heads, np.int32), np.array(relations, np.int32))
+    written = TreeWriter(RELATIONS).write(
+        words, np.array(heads, np.int32), np.array(relations, np.int32)
+    )
     assert bytes(written) == encoded("".join(expected))
 
 
-HEADS = st.sampled_from(["_", "_", "_", "0", "1", "2", "3", "02", "4", "-1", "x", "", "_1", "1_", "_ ", "\u0661", "9" * 12])
+HEADS = st.sampled_from(
+    [
+        "_",
+        "_",
+        "_",
+        "0",
+        "1",
+        "2",
+        "3",
+        "02",
+        "4",
+        "-1",
+        "x",
+        "",
+        "_1",
+        "1_",
+        "_ ",
+        "\u0661",
+        "9" * 12,
+    ]
+)
 
 
 @given(st.lists(st.lists(HEADS, min_size=1, max_size=4), min_size=1, max_size=3), st.booleans())
@@ -85,7 +117,10 @@ HEADS = st.sampled_from(["_", "_", "_", "0", "1", "2", "3", "02", "4", "-1", "x"
 @example([["3", "_", "0"], ["2", "1"]], False)
 def test_heads_are_those_of_the_stream_or_left_to_it(sentences, several_roots):
     text = "".join(
-        "".join(f"{word}\ta\t_\t_\t_\t_\t{head}\tr{word}\t_\t_\n" for word, head in enumerate(heads, 1)) + "\n"
+        "".join(
+            f"{word}\ta\t_\t_\t_\t_\t{head}\tr{word}\t_\t_\n" for word, head in enumerate(heads, 1)
+        )
+        + "\n"
         for heads in sentences
     ).encode()
     words = find_words(Chunk(text, True))
@@ -93,7 +128,11 @@ def test_heads_are_those_of_the_stream_or_left_to_it(sentences, several_roots):
     found = find_heads(words, several_roots)
     try:
         read = read_raw_sentences(io.BytesIO(text))
-        expected = [head for sentence in read for head in sentence.heads(several_roots=several_roots, partial=True)]
+        expected = [
+            head
+            for sentence in read
+            for head in sentence.heads(several_roots=several_roots, partial=True)
+        ]
     except ConlluError:
         assert found is None
         return
@@ -150,7 +189,10 @@ def test_chunks_are_as_long_as_they_need_be(blank):
 def test_what_has_no_blank_lines_is_not_held_without_end(monkeypatch):
     monkeypatch.setattr(chunks_module, "LONGEST_SENTENCE", 1000)
     endless = io.BytesIO(line(1, "a") + b"\n" + b"some text\n" * 10_000)
-    with pytest.raises(ConlluError, match=r"^f: from byte \d+ on, there is no blank line in 1,\d{3} bytes; .*--text"):
+    with pytest.raises(
+        ConlluError,
+        match=r"^f: from byte \d+ on, there is no blank line in 1,\d{3} bytes; .*--text",
+    ):
         list(read_chunks(endless, 300, name="f"))
     assert endless.tell() < 2000
 
@@ -177,7 +219,10 @@ def test_chunks_of_a_pipe_grow_with_what_has_been_read():
     assert lengths[-1] < lengths[-2] < 4000 + len(sentence)
     assert any(1500 < length < 3000 for length in lengths)
     before = np.cumsum([0, *lengths[:-1]])
-    assert all(length <= max(1000, read // 8) + 2 * len(sentence) for length, read in zip(lengths, before, strict=True))
+    assert all(
+        length <= max(1000, read // 8) + 2 * len(sentence)
+        for length, read in zip(lengths, before, strict=True)
+    )
 
 
 def test_chunks_of_a_file_are_the_shares_of_the_threads_in_what_is_left(tmp_path):
@@ -194,7 +239,9 @@ def test_chunks_of_a_file_are_the_shares_of_the_threads_in_what_is_left(tmp_path
     assert min(lengths[:-1]) < 1100 < 3900 < max(lengths)
 
 
-def test_a_file_may_grow_while_it_is_read_and_nobody_knows_how_much_a_compressed_one_holds(tmp_path):
+def test_a_file_may_grow_while_it_is_read_and_nobody_knows_how_much_a_compressed_one_holds(
+    tmp_path,
+):
     content, path = (line(1, "a") + b"\n") * 100, tmp_path / "a.conllu"
     path.write_bytes(content)
     with path.open("rb") as file:

@@ -41,7 +41,18 @@ def test_a_sentence_is_split():
     assert encoded("".join(sentence.lines)) == SENTENCE
     assert len(sentence) == 2
     assert sentence.column(FORM) == ["a", "b  c d"]
-    assert sentence.columns[0] == ["1", "a", "a", "X", "x", "F=a=b", "2", "dep", "2:dep|3:dep", "Gloss=a=b|x"]
+    assert sentence.columns[0] == [
+        "1",
+        "a",
+        "a",
+        "X",
+        "x",
+        "F=a=b",
+        "2",
+        "dep",
+        "2:dep|3:dep",
+        "Gloss=a=b|x",
+    ]
     assert sentence.word_lines == [5, 7]
     assert sentence.multiwords == [(4, 1, 2)]
     assert sentence.place() == "file, line 1, sentence 1 (sent_id one)"
@@ -55,7 +66,9 @@ def test_rewriting_changes_head_deprel_and_deps_of_words_and_nothing_else():
         )
     ).replace(b"\n", b"\r\n")
     assert encoded(rewrite(sentence, [0, 1], ["root", "nmod:poss"])) == expected
-    assert encoded("".join(sentence.lines)) == SENTENCE.replace(b"\n", b"\r\n"), "the sentence itself stays as it was"
+    assert encoded("".join(sentence.lines)) == SENTENCE.replace(b"\n", b"\r\n"), (
+        "the sentence itself stays as it was"
+    )
 
 
 def test_new_heads_on_odd_bytes_a_last_line_without_end_and_a_first_one_with_a_bom():
@@ -63,12 +76,18 @@ def test_new_heads_on_odd_bytes_a_last_line_without_end_and_a_first_one_with_a_b
     assert rewrite(sentence, [0], ["root"]) == "\ufeff1\ta\t_\t_\t_\t_\t0\troot\t_\t_"
     content = line(1, "a").replace(b"a", b"\xff\xfe\xe9") + b"\n"  # no UTF-8
     (sentence,) = read(content)
-    assert encoded(rewrite(sentence, [0], ["root"])) == content.replace(b"_\t_\t_\t_\n", b"0\troot\t_\t_\n")
+    assert encoded(rewrite(sentence, [0], ["root"])) == content.replace(
+        b"_\t_\t_\t_\n", b"0\troot\t_\t_\n"
+    )
 
 
 def test_as_many_heads_and_relations_as_words():
     (sentence,) = read(SENTENCE)
-    for heads, deprels in (([0], ["root", "dep"]), ([0, 1], ["root"]), ([0, 1, 1], ["root", "dep", "dep"])):
+    for heads, deprels in (
+        ([0], ["root", "dep"]),
+        ([0, 1], ["root"]),
+        ([0, 1, 1], ["root", "dep", "dep"]),
+    ):
         with pytest.raises(ValueError, match="argument"):
             rewrite(sentence, heads, deprels)
 
@@ -96,8 +115,13 @@ def without_deps(content: bytes) -> bytes:
 @example(SENTENCE + b"\n \r\n" + SENTENCE.rstrip())
 def test_every_byte_passes_through(content):
     sentences = read(content)
-    assert encoded("".join(itertools.chain.from_iterable(sentence.lines for sentence in sentences))) == content
-    same = "".join(rewrite(sentence, sentence.column(HEAD), sentence.column(DEPREL)) for sentence in sentences)
+    assert (
+        encoded("".join(itertools.chain.from_iterable(sentence.lines for sentence in sentences)))
+        == content
+    )
+    same = "".join(
+        rewrite(sentence, sentence.column(HEAD), sentence.column(DEPREL)) for sentence in sentences
+    )
     assert encoded(same) == without_deps(content)
 
 
@@ -105,12 +129,16 @@ def test_errors_name_line_and_mend():
     content = b"# a\n" + line(1, "a") + b"\n# sent_id = s\n" + line("x", "a")
     sentences = read_raw_sentences(io.BytesIO(content), "file")
     assert len(next(sentences)) == 1
-    with pytest.raises(ConlluError, match=r"file, line 5, sentence 2 \(sent_id s\): 'x' is not an id; write"):
+    with pytest.raises(
+        ConlluError, match=r"file, line 5, sentence 2 \(sent_id s\): 'x' is not an id; write"
+    ):
         next(sentences)
 
 
 def test_heads_are_checked_on_demand():
-    content = b"# comment\n" + line("1-2", "ab") + b"".join(line(i, "a", *"____", "0") for i in (1, 2))
+    content = (
+        b"# comment\n" + line("1-2", "ab") + b"".join(line(i, "a", *"____", "0") for i in (1, 2))
+    )
     (sentence,) = read(content)
     assert sentence.heads(several_roots=True) == [0, 0]
     with pytest.raises(ConlluError, match="file, line 4, sentence 1: several roots"):
@@ -138,12 +166,15 @@ def test_real_files_pass_through():
     for path in sorted(real_treebank("").glob("*/*-dev.conllu")):
         with open_input(path) as stream:
             text = "".join(
-                rewrite(sentence, sentence.heads(), sentence.column(DEPREL)) for sentence in read_raw_sentences(stream)
+                rewrite(sentence, sentence.heads(), sentence.column(DEPREL))
+                for sentence in read_raw_sentences(stream)
             )
         assert encoded(text) == without_deps(path.read_bytes())
 
 
-@pytest.mark.parametrize(("name", "uncompress"), [("f", bytes), ("f.gz", gzip.decompress), ("f.xz", lzma.decompress)])
+@pytest.mark.parametrize(
+    ("name", "uncompress"), [("f", bytes), ("f.gz", gzip.decompress), ("f.xz", lzma.decompress)]
+)
 def test_files_by_name(tmp_path, name, uncompress):
     path = tmp_path / name
     for _ in range(2):
@@ -155,7 +186,10 @@ def test_files_by_name(tmp_path, name, uncompress):
     assert [file.name for file in tmp_path.iterdir()] == [name]
     if name.endswith(".gz"):
         header = path.read_bytes()[:8]
-        assert (header[3], header[4:]) == (0, bytes(4)), "no name, no time: the same text gives the same bytes"
+        assert (header[3], header[4:]) == (
+            0,
+            bytes(4),
+        ), "no name, no time: the same text gives the same bytes"
 
 
 @pytest.mark.posix
@@ -174,7 +208,11 @@ def test_output_keeps_the_permissions_and_follows_a_link(tmp_path):
 @pytest.mark.posix
 def test_what_the_shell_has_opened_is_written_as_it_said(tmp_path):
     """Through a pipe, and behind what a file has already."""
-    names = [name for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", os.devnull) if os.path.exists(name)]
+    names = [
+        name
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", os.devnull)
+        if os.path.exists(name)
+    ]
     program = "from parser.conllu.files import *\n"
     program += "".join(f"with open_output('{name}') as text: text.write('new')\n" for name in names)
     command, new = [sys.executable, "-c", program], b"new" * (len(names) - 1)
@@ -195,12 +233,13 @@ def test_names_that_cannot_be_opened(tmp_path):
 
 def test_standard_streams_stay_open():
     program = (
-        "from parser.conllu.files import *\n"
-        "from parser.conllu.stream import *\n"
-        "with open_input('-') as stream, open_output('-') as text:\n"
-        "    for sentence in read_raw_sentences(stream): text.write(rewrite(sentence, [0], ['root']))\n"
-        "print('after')\n"
+        "from parser.conllu.files import *\nfrom parser.conllu.stream import *\nwith "
+        "open_input('-') as stream, open_output('-') as text:\n    for sentence in "
+        "read_raw_sentences(stream): text.write(rewrite(sentence, "
+        "[0], ['root']))\nprint('after')\n"
     )
     content = line(1, "\u00e9", end="\r\n").replace(b"\xc3\xa9", b"\xff")
-    done = subprocess.run([sys.executable, "-c", program], input=content, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=content, capture_output=True, check=True
+    )
     assert done.stdout == content.replace(b"_\t_\t_\t_\r\n", b"0\troot\t_\t_\r\n") + b"after\n"

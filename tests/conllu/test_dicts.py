@@ -1,4 +1,6 @@
-"""Sentences as Stanza's dicts: what is expected is CoNLL.conll2doc(...).to_dict() of Stanza 1.15, with lists for tuples."""
+"""Sentences as Stanza's dicts: what is expected is CoNLL.conll2doc(...).to_dict() of Stanza 1.15,
+with lists for tuples.
+"""
 
 import json
 from io import BytesIO
@@ -8,7 +10,8 @@ import pytest
 from parser.conllu.dicts import as_json, conllu_as_json, dicts_of, sentence_dicts
 from parser.conllu.stream import read_raw_sentences, without_multiwords
 
-# A word with everything, a multiword token, empty nodes at the beginning and after words, underscores, odd values.
+# A word with everything, a multiword token, empty nodes at the beginning and after words,
+# underscores, odd values.
 LINES = """# sent_id = x
 0.1\tnothing\t_\t_\t_\t_\t_\t_\t0:root\tA=b
 1-2\tdu\t_\t_\t_\tTypo=Yes\t_\t_\t_\tSpaceAfter=No
@@ -23,7 +26,15 @@ DICTS = [
     {"id": [1, 2], "text": "du", "misc": "SpaceAfter=No"},
     {"id": 1, "text": "de", "lemma": "de", "upos": "ADP", "xpos": "P", "head": 3, "deprel": "case"},
     {
-        **{"id": 2, "text": "le", "lemma": "le", "upos": "DET", "feats": "Case=Nom|Number=Sing", "head": 3, "deprel": "det"},
+        **{
+            "id": 2,
+            "text": "le",
+            "lemma": "le",
+            "upos": "DET",
+            "feats": "Case=Nom|Number=Sing",
+            "head": 3,
+            "deprel": "det",
+        },
         **{"deps": "3:det|4:x", "misc": "X=1|Y=2"},
     },
     {"id": [2, 1], "text": "copy", "lemma": "copy", "upos": "VERB", "deps": "3:conj"},
@@ -69,13 +80,24 @@ def test_words_of_a_token_have_places_if_they_are_its_parts(token, words, places
     first, *own, last = dicts(lines)
     assert (first["start_char"], first["end_char"], first["misc"]) == (start, end, "X=1|Y=2")
     assert (last["start_char"], last["end_char"], last["misc"]) == (end, end + 1, "X=1|Y=2")
-    assert [(one["start_char"], one["end_char"]) if "start_char" in one else None for one in own] == places
-    rows = [[identifier, form, *"_" * 8] for identifier, form in [(f"1-{len(words)}", token), *enumerate(words, 1)]]
+    assert [
+        (one["start_char"], one["end_char"]) if "start_char" in one else None for one in own
+    ] == places
+    rows = [
+        [identifier, form, *"_" * 8]
+        for identifier, form in [(f"1-{len(words)}", token), *enumerate(words, 1)]
+    ]
     given = dicts_of([[str(one) for one in row] for row in rows], [(start, end)])
-    assert [one.get("start_char") for one in given] == [start, *(place and place[0] for place in places)]
+    assert [one.get("start_char") for one in given] == [
+        start,
+        *(place and place[0] for place in places),
+    ]
 
 
-@pytest.mark.parametrize("misc", ["TokenRange=3", "TokenRange=a:b", "start_char=3", "end_char=3", "x_start_char=1|end_char=2"])
+@pytest.mark.parametrize(
+    "misc",
+    ["TokenRange=3", "TokenRange=a:b", "start_char=3", "end_char=3", "x_start_char=1|end_char=2"],
+)
 def test_what_is_no_place_stays_in_misc(misc):
     assert dicts(ROW.format(1, "a", misc)) == [{"id": 1, "text": "a", "misc": misc}]
 
@@ -87,10 +109,15 @@ def test_a_head_that_is_no_number_stays():
 def test_each_sentence_is_a_line_of_unicode():
     odd = 'a\x85\u2028\u2029\x1e"\\é🎉'
     content = "\ufeff# only\n\n" + ROW.format(1, odd, "_") + "\n" + ROW.format(1, "b", "_")
-    found = conllu_as_json(content.encode() + ROW.format(2, "c", "_").encode().replace(b"c", b"c\xe9")).decode()
+    found = conllu_as_json(
+        content.encode() + ROW.format(2, "c", "_").encode().replace(b"c", b"c\xe9")
+    ).decode()
     assert len(found.splitlines()) == found.count("\n") == 2
     assert "é🎉" in found
-    assert [[one["text"] for one in json.loads(line)] for line in found.splitlines()] == [[odd], ["b", "c\ufffd"]]
+    assert [[one["text"] for one in json.loads(line)] for line in found.splitlines()] == [
+        [odd],
+        ["b", "c\ufffd"],
+    ]
     assert conllu_as_json(b"") == b""
     assert as_json([]) == "[]"
 

@@ -1,4 +1,6 @@
-"""What a system refuses, and damaged files: one error that names the file, and never half a file."""
+"""What a system refuses, and damaged files: one error that names the file,
+and never half a file.
+"""
 
 import bz2
 import errno
@@ -27,13 +29,19 @@ def read(path: Path) -> bytes:
 
 @pytest.mark.parametrize(
     ("name", "compress"),
-    [("f.gz", lambda text: gzip.compress(text, mtime=0)), ("f.xz", lzma.compress), ("f.bz2", bz2.compress)],
+    [
+        ("f.gz", lambda text: gzip.compress(text, mtime=0)),
+        ("f.xz", lzma.compress),
+        ("f.bz2", bz2.compress),
+    ],
 )
 def test_damaged_files_are_refused_or_read_whole(tmp_path, name, compress):
     path = tmp_path / name
     whole = compress(CONTENT)
     damaged = [whole[:length] for length in range(len(whole))]
-    damaged += [whole[:i] + bytes([whole[i] ^ 1 << i % 8]) + whole[i + 1 :] for i in range(len(whole))]
+    damaged += [
+        whole[:i] + bytes([whole[i] ^ 1 << i % 8]) + whole[i + 1 :] for i in range(len(whole))
+    ]
     refused = 0
     for content in damaged:
         path.write_bytes(content)
@@ -63,15 +71,26 @@ def test_names_that_cannot_be(tmp_path):
     for path in (tmp_path / "loop", tmp_path / "file" / "below", tmp_path / ("x" * 5000)):
         with pytest.raises(ConlluError, match="it cannot be opened"):
             read(path)
-    for path in (tmp_path / "file" / "below", tmp_path / ("x" * 5000), tmp_path / "none" / "f", tmp_path):
+    for path in (
+        tmp_path / "file" / "below",
+        tmp_path / ("x" * 5000),
+        tmp_path / "none" / "f",
+        tmp_path,
+    ):
         with pytest.raises(ConlluError, match="it cannot be written"), open_output(path):
             pass
     for name in ("a\0b", "\ud800.gz"):
         with pytest.raises(ConlluError, match="no file can have this name"):
             read(tmp_path / name)
-        with pytest.raises(ConlluError, match="no file can have this name"), open_output(tmp_path / name):
+        with (
+            pytest.raises(ConlluError, match="no file can have this name"),
+            open_output(tmp_path / name),
+        ):
             pass
-    with pytest.raises(ConlluError, match="it cannot be written"), open_output("/dev/fd/99999999999999999999"):
+    with (
+        pytest.raises(ConlluError, match="it cannot be written"),
+        open_output("/dev/fd/99999999999999999999"),
+    ):
         pass
     with pytest.raises(ConlluError, match=r"are \.gz and \.xz"), open_output(tmp_path / "f.bz2"):
         pass
@@ -127,7 +146,10 @@ def test_a_full_disk_leaves_the_older_file(tmp_path, name, room):
 def test_a_full_device(monkeypatch, name, told, amount):
     with open("/dev/full", "wb", buffering=0) as full:
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(full))
-        with pytest.raises(ConlluError, match=f"{told}: it cannot be written"), open_output(name) as text:
+        with (
+            pytest.raises(ConlluError, match=f"{told}: it cannot be written"),
+            open_output(name) as text,
+        ):
             text.write("x" * amount)
 
 
@@ -153,7 +175,10 @@ def test_a_terminal_is_told_of_and_its_end_is_typed_once(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Typed())))
     with open_input("-") as stream:
         assert [stream.read(100), stream.read(100), stream.read1()] == [b"a b\nc\n", b"", b""]
-    assert re.fullmatch(r"reading from the terminal: .*; Ctrl-[DZ].* on a new line ends it\n", capsys.readouterr().err)
+    assert re.fullmatch(
+        r"reading from the terminal: .*; Ctrl-[DZ].* on a new line ends it\n",
+        capsys.readouterr().err,
+    )
 
 
 def test_what_is_no_terminal_is_not_told_of(monkeypatch, capsys):

@@ -28,7 +28,11 @@ from tests.toy import sentence, write_conllu
 
 def treebank(folder: Path) -> Path:
     rng = random.Random(0)
-    trees = [tree for tree in (random_projective_tree(rng, rng.randint(2, 9)) for _ in range(60)) if tree.count(0) == 1]
+    trees = [
+        tree
+        for tree in (random_projective_tree(rng, rng.randint(2, 9)) for _ in range(60))
+        if tree.count(0) == 1
+    ]
     return write_conllu(folder / "toy.conllu", [sentence(heads, rng) for heads in trees[:20]])
 
 
@@ -50,7 +54,9 @@ class Subject:
         self._model = model_of(folder / "whole")
 
     def survive_a_kill(self, rng: random.Random) -> None:
-        """Kills a run at a random moment or file operation, perhaps several times; then it must come to the same end."""
+        """Kills a run at a random moment or file operation, perhaps several times;
+        then it must come to the same end.
+        """
         folder = self._fresh()
         for _ in range(rng.choice([1, 1, 1, 2, 3])):
             if rng.random() < 0.5:
@@ -61,7 +67,9 @@ class Subject:
         self._resumed(folder)
 
     def survive_failing_disks(self) -> int:
-        """Lets the disk fail at every file operation, and at sizes of files that double; how many times that was."""
+        """Lets the disk fail at every file operation, and at sizes of files that double;
+        how many times that was.
+        """
         times = 0
         for error in (errno.ENOSPC, errno.EROFS):
             for number in range(1, 1000):
@@ -87,7 +95,9 @@ class Subject:
         status = ended(self._plan, folder, trap)
         assert status < 0 or status in (DONE, TOLD), "the run ended with a traceback"
         self.deaths += status != DONE
-        assert model_of(folder) in ({}, self._model), "the model is there in part, or is another one"
+        assert model_of(folder) in ({}, self._model), (
+            "the model is there in part, or is another one"
+        )
         return status
 
     def _resumed(self, folder: Path) -> None:

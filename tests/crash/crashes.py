@@ -1,7 +1,9 @@
-"""Runs that die, or whose disk fails, at a moment of choice; what they leave; and runs that go on from there.
+"""Runs that die, or whose disk fails, at a moment of choice; what they leave;
+and runs that go on from there.
 
-Each training is a process forked from this one, which has compiled and loaded everything already. A moment is a number of
-seconds of its processor's time, so that a busy machine changes nothing, or one of its file operations in the run's folder.
+Each training is a process forked from this one, which has compiled and loaded everything already. A
+moment is a number of seconds of its processor's time, so that a busy machine changes nothing, or
+one of its file operations in the run's folder.
 """
 
 import errno
@@ -25,7 +27,13 @@ from tests.toy import planned
 # By model, settings of a run that takes about a second.
 MODELS = {
     "mlp": ["recipe=paper", "classifier.hidden=16"],
-    "bilstm": ["recipe=accurate", "model=bilstm", "classifier.hidden=16", "encoder.hidden=8", "encoder.layers=1"],
+    "bilstm": [
+        "recipe=accurate",
+        "model=bilstm",
+        "classifier.hidden=16",
+        "encoder.hidden=8",
+        "encoder.layers=1",
+    ],
     "linear": ["model=linear", "online.iterations=4"],
     "beam": ["recipe=accurate", "classifier.hidden=16", "beam=local", "beam.size=2"],
 }
@@ -42,18 +50,26 @@ _OF_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _ADDITIONS = ("open", "os.rename", "os.mkdir")
 _CHANGES = (*_ADDITIONS, "os.remove", "os.rmdir")
 
-DONE, TOLD, FAULT = 0, 3, 4  # exit statuses: of a finished run, of one that OSError ended, of any other exception
+# exit statuses: of a finished run, of one that OSError ended, of any other exception
+DONE, TOLD, FAULT = 0, 3, 4
 
 Trap = Callable[[Path], None]
 
 
 def run_of(model: str, treebank: Path) -> Plan:
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
-    return planned("treebank.name=toy", *files, *(_SMALL if model != "linear" else ["tensorboard.trees=1"]), *MODELS[model])
+    return planned(
+        "treebank.name=toy",
+        *files,
+        *(_SMALL if model != "linear" else ["tensorboard.trees=1"]),
+        *MODELS[model],
+    )
 
 
 def ended(run: Plan, folder: Path, trap: Trap | None = None) -> int:
-    """Trains in a process of its own, in which ``trap`` is set before; its exit status, or minus the signal that killed it."""
+    """Trains in a process of its own, in which ``trap`` is set before; its exit status, or minus
+    the signal that killed it.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -61,7 +77,8 @@ def ended(run: Plan, folder: Path, trap: Trap | None = None) -> int:
         status = FAULT
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            # All that are forked share the lock of progress bars: one that is killed while it holds it would stop the others.
+            # All that are forked share the lock of progress bars: one that is killed while it holds
+            # it would stop the others.
             tqdm.set_lock(threading.RLock())
             if trap is not None:
                 trap(folder)
@@ -77,7 +94,9 @@ def ended(run: Plan, folder: Path, trap: Trap | None = None) -> int:
 
 
 def killed_after(seconds: float) -> Trap:
-    """The process dies, without a chance to clear up, when it has used so much of the processor's time."""
+    """The process dies, without a chance to clear up,
+    when it has used so much of the processor's time.
+    """
 
     def trap(folder: Path) -> None:
         signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
@@ -96,7 +115,9 @@ def counting(operations: c_int) -> Trap:
 
 
 def killed_at_operation(number: int) -> Trap:
-    """The process dies before its file operation of that number, from 1: opening to write, renaming, removing, ...."""
+    """The process dies before its file operation of that number, from 1: opening to write,
+    renaming, removing, ....
+    """
 
     def die(seen: int) -> None:
         if seen == number:
@@ -106,7 +127,9 @@ def killed_at_operation(number: int) -> Trap:
 
 
 def failing_from_operation(number: int, error: int = errno.ENOSPC) -> Trap:
-    """From that number on, from 1, no file is opened to write, renamed or made a folder: the disk is full, or read-only."""
+    """From that number on, from 1, no file is opened to write, renamed or made a folder: the disk
+    is full, or read-only.
+    """
 
     def fail(seen: int) -> None:
         if seen >= number:

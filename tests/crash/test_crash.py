@@ -7,7 +7,14 @@ import pytest
 
 from tests.crash import crashes
 from tests.crash.checks import Subject, treebank
-from tests.crash.crashes import DONE, TOLD, ended, failing_from_operation, killed_at_operation, run_of
+from tests.crash.crashes import (
+    DONE,
+    TOLD,
+    ended,
+    failing_from_operation,
+    killed_at_operation,
+    run_of,
+)
 
 pytestmark = pytest.mark.long
 

@@ -24,13 +24,23 @@ def treebank(tmp_path):
 
 
 def run(treebank, *overrides: str):
-    return planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides)
+    return planned(
+        f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides
+    )
 
 
 @pytest.mark.parametrize("attribute", ["form", "lower"])
 def test_the_corpus_takes_them_and_they_are_those_that_this_process_trains(treebank, attribute):
-    wanted = run(treebank, "seed=3", f"vectors.attribute={attribute}", "+features.lower=[s0]", "vectors.dimensions=12")
-    here = WordVectors.train(attribute_values(SENTENCES, attribute), wanted.model.vectors.training, wanted.seed)
+    wanted = run(
+        treebank,
+        "seed=3",
+        f"vectors.attribute={attribute}",
+        "+features.lower=[s0]",
+        "vectors.dimensions=12",
+    )
+    here = WordVectors.train(
+        attribute_values(SENTENCES, attribute), wanted.model.vectors.training, wanted.seed
+    )
     with background_vectors(wanted.vector_request) as vectors:
         found = Corpus.new(wanted, vectors).vectors
     assert found.vocabulary.symbols == here.vocabulary.symbols
@@ -39,7 +49,12 @@ def test_the_corpus_takes_them_and_they_are_those_that_this_process_trains(treeb
 
 @pytest.mark.parametrize(
     "overrides",
-    [["features.form=[]"], ["vectors.attribute=null"], ["vectors.file=vectors.txt"], ["start=runs/x"]],
+    [
+        ["features.form=[]"],
+        ["vectors.attribute=null"],
+        ["vectors.file=vectors.txt"],
+        ["start=runs/x"],
+    ],
     ids=["not read", "of nothing", "from a file", "of a model"],
 )
 def test_nothing_is_begun_for_a_run_without(treebank, overrides):
@@ -64,7 +79,10 @@ def test_its_failure_is_told(tmp_path):
 
 
 def test_a_run_that_fails_does_not_wait_for_them(treebank):
-    with pytest.raises(ZeroDivisionError), background_vectors(run(treebank, "vectors.epochs=100000").vector_request):
+    with (
+        pytest.raises(ZeroDivisionError),
+        background_vectors(run(treebank, "vectors.epochs=100000").vector_request),
+    ):
         raise ZeroDivisionError
 
 
@@ -80,11 +98,16 @@ with background_vectors(request) as vectors:
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a process that is no child by Linux's pidfd_open")
+@pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"),
+    reason="waits for a process that is no child by Linux's pidfd_open",
+)
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_their_process_ends_with_the_one_that_started_it(treebank, how):
     command = [sys.executable, "-c", _PARENT, str(treebank)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as parent:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    ) as parent:
         assert parent.stdout is not None
         child = os.pidfd_open(int(parent.stdout.readline()))
         parent.send_signal(how)

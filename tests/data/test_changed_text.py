@@ -1,4 +1,6 @@
-"""Treebanks as people also write: words and multiword tokens change alike, and the text stays that of the tokens."""
+"""Treebanks as people also write: words and multiword tokens change alike,
+and the text stays that of the tokens.
+"""
 
 import pytest
 
@@ -14,7 +16,8 @@ from parser.data.changed_text import (
 from parser.evaluation import evaluate_files
 from parser.text.tokens import read_paragraphs, text_of
 
-# A multiword token, an empty node, and letters that become longer: ß in capitals, İ in lower case, é in NFD.
+# A multiword token, an empty node, and letters that become longer: ß in capitals,
+# İ in lower case, é in NFD.
 LINES = """# text = Zum "Café"  Straße's İ.
 1-2\tZum\t_\t_\t_\t_\t_\t_\t_\t_
 1\tZu\tzu\tADP\t_\t_\t4\tcase\t_\t_
@@ -48,7 +51,9 @@ def test_words_and_text_change_alike(change, tmp_path):
     (again,) = read_sentences(changed)
     assert again.column(2) == sentence.column(2), "lemmas stay"
     assert not any(line.startswith("# text") for line in again.lines)
-    assert [line.split("\t")[:2] for line in again.lines if line.startswith("4.1")] == [["4.1", "leer"]]
+    assert [line.split("\t")[:2] for line in again.lines if line.startswith("4.1")] == [
+        ["4.1", "leer"]
+    ]
     scores = evaluate_files(changed, changed)
     assert scores["words"].f1 == scores["las"].f1 == 100
 

@@ -1,4 +1,6 @@
-"""Files from a server on this machine: cut downloads begin again, wrong sums are refused, and no half file is left."""
+"""Files from a server on this machine: cut downloads begin again, wrong sums are refused,
+and no half file is left.
+"""
 
 import errno
 import hashlib
@@ -57,7 +59,12 @@ def server() -> Iterator[str]:
 def test_after_a_cut_it_begins_again(server, tmp_path):
     Server.cuts = 2
     seen: list[tuple[int, int | None]] = []
-    download(f"{server}/a", tmp_path / "a", hashlib.sha256(CONTENT).hexdigest(), lambda *numbers: seen.append(numbers))
+    download(
+        f"{server}/a",
+        tmp_path / "a",
+        hashlib.sha256(CONTENT).hexdigest(),
+        lambda *numbers: seen.append(numbers),
+    )
     assert (tmp_path / "a").read_bytes() == CONTENT
     assert seen[-1] == (len(CONTENT), len(CONTENT))
     assert len(Server.asked) == 3
@@ -71,7 +78,12 @@ def test_after_a_cut_it_begins_again(server, tmp_path):
         ("{server}/a", None, 10**6, "connection was cut; try again"),
         ("{server}/c", None, 0, "404"),
         ("http://127.0.0.1:9/a", None, 0, "refused"),
-        ("http://[::1/a", None, 0, r"it cannot be fetched \(Invalid IPv6 URL\); is the address right"),
+        (
+            "http://[::1/a",
+            None,
+            0,
+            r"it cannot be fetched \(Invalid IPv6 URL\); is the address right",
+        ),
         ("{server}/\u0151", None, 0, r"it cannot be fetched \('ascii' codec"),
         ("{server}/many", None, 0, r"it cannot be fetched \(invalid literal for int"),
         ("file:///etc/passwd", None, 0, "begins with https://"),
@@ -95,8 +107,13 @@ def test_a_full_disk_ends_it(server, tmp_path):
 
 def serve_hungarian() -> None:
     folder = "/UD_Hungarian-Szeged/r2.2"
-    Server.files |= {f"{folder}/hu_szeged-ud-{part}.conllu": part.encode() for part in ("train", "test")}
-    Server.files |= {f"{folder}/LICENSE.txt": b"\nCC BY-NC-SA 3.0\n", f"{folder}/README.md": b"# Summary\n"}
+    Server.files |= {
+        f"{folder}/hu_szeged-ud-{part}.conllu": part.encode() for part in ("train", "test")
+    }
+    Server.files |= {
+        f"{folder}/LICENSE.txt": b"\nCC BY-NC-SA 3.0\n",
+        f"{folder}/README.md": b"# Summary\n",
+    }
 
 
 def test_the_command(server, tmp_path, capsys):
@@ -106,7 +123,9 @@ def test_the_command(server, tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out == "UD_Hungarian-Szeged: CC BY-NC-SA 3.0\n"
     assert "has no hu_szeged-ud-dev.conllu in release 2.2" in said.err
-    assert (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu").read_text() == "train"
+    assert (
+        tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu"
+    ).read_text() == "train"
     Server.asked.clear()
     main(arguments)  # all is there
     assert all("dev" in path for path in Server.asked)
@@ -119,7 +138,9 @@ def test_another_process_is_waited_for(server, tmp_path, monkeypatch, caplog):
     def wait(lock: int, blocking: bool) -> bool:
         if blocking:  # until the other process has ended
             (tmp_path / "ud" / "UD_Hungarian-Szeged").mkdir()
-            (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu").write_text("train")
+            (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu").write_text(
+                "train"
+            )
         return blocking
 
     monkeypatch.setattr(filelock, "lock_descriptor", wait)
@@ -143,14 +164,20 @@ def test_what_cannot_be_fetched(server, arguments: list[str], message: str, tmp_
         main([*arguments, "--source", server, "-d", str(tmp_path)])
 
 
-@pytest.mark.parametrize(("name", "release"), [("UD_Finnish-TDT", "2.2"), ("UD_English-EWT", "2.16"), ("en", "2.16")])
-def test_what_the_names_of_files_begin_with_is_asked_for(server, tmp_path, monkeypatch, name, release):
+@pytest.mark.parametrize(
+    ("name", "release"), [("UD_Finnish-TDT", "2.2"), ("UD_English-EWT", "2.16"), ("en", "2.16")]
+)
+def test_what_the_names_of_files_begin_with_is_asked_for(
+    server, tmp_path, monkeypatch, name, release
+):
     """Of a treebank in configs/treebank it is known, as is the release."""
     monkeypatch.chdir(tmp_path)
     folder, code = {"UD_Finnish-TDT": (name, "fi_tdt")}.get(name, ("UD_English-EWT", "en_ewt"))
     listed = f'[{{"name": "LICENSE.txt"}}, {{"name": "{code}-ud-test.conllu"}}]'
     Server.files |= {f"/{folder}/contents?ref=r{release}": listed.encode()} if name != "en" else {}
-    Server.files |= {f"/{folder}/r{release}/{file}": b"x" for file in ("LICENSE.txt", f"{code}-ud-test.conllu")}
+    Server.files |= {
+        f"/{folder}/r{release}/{file}": b"x" for file in ("LICENSE.txt", f"{code}-ud-test.conllu")
+    }
     main([name, "--source", server])
     assert (tmp_path / f"ud-v{release}" / folder / f"{code}-ud-test.conllu").read_bytes() == b"x"
     Server.files[f"/{folder}/contents?ref=r9"] = b"[]"

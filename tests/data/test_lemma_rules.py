@@ -18,12 +18,15 @@ from parser.data.lemma_rules import (
     rules_for,
 )
 
-# Letters whose case is odd: ß has two capitals, İ two small ones, sigma is small in two ways, ǅ is a title, ŉ has no capital.
+# Letters whose case is odd: ß has two capitals, İ two small ones, sigma is small in two ways, ǅ is
+# a title, ŉ has no capital.
 LETTERS = "aAbBőŐßẞİ\u0131Ii\u03a3\u03c3\u03c2\u039f\u03bfǅǆŉ \u0301_-1"
 WORDS = st.text(LETTERS, min_size=1, max_size=8).filter(is_lemma) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), min_size=1, max_size=12
 ).filter(is_lemma)
-PAIRS = st.tuples(WORDS, WORDS) | WORDS.map(lambda form: (form, form.lower())).filter(lambda pair: is_lemma(pair[1]))
+PAIRS = st.tuples(WORDS, WORDS) | WORDS.map(lambda form: (form, form.lower())).filter(
+    lambda pair: is_lemma(pair[1])
+)
 
 
 @given(PAIRS)
@@ -69,7 +72,9 @@ def slow_choice(words: set[tuple[str, str]]) -> list[LemmaRule]:
     chosen, left = [], set(words)
     while left:
         counts = Counter(rule for word in left for rule in {*rules_for(*word)})
-        chosen.append(min(counts, key=lambda rule: (-counts[rule], [*CASINGS].index(rule.casing), rule)))
+        chosen.append(
+            min(counts, key=lambda rule: (-counts[rule], [*CASINGS].index(rule.casing), rule))
+        )
         left = {(form, lemma) for form, lemma in left if chosen[-1] not in rules_for(form, lemma)}
     return chosen if IDENTITY in chosen else [*chosen, IDENTITY]
 
@@ -80,13 +85,19 @@ def slow_substrings(one: str, other: str) -> set[tuple[int, int, int]]:
         for start in range(len(one))
         for place in range(len(other))
         for length in range(1, len(one) + 1)
-        if one[start : start + length] == other[place : place + length] and len(one) >= start + length
+        if one[start : start + length] == other[place : place + length]
+        and len(one) >= start + length
     }
     longest = max((length for _, _, length in common), default=0)
     return {place for place in common if place[2] == longest} or {(0, 0, 0)}
 
 
-@given(st.lists(st.tuples(st.text("abA", min_size=1, max_size=6), st.text("ab", min_size=1, max_size=6)), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.text("abA", min_size=1, max_size=6), st.text("ab", min_size=1, max_size=6)),
+        max_size=12,
+    )
+)
 def test_few_rules_are_chosen_as_by_counting_anew(words):
     chosen = choose_rules(words)
     assert chosen == slow_choice({*words}) == choose_rules([*words, *words[::-1]])
@@ -95,7 +106,9 @@ def test_few_rules_are_chosen_as_by_counting_anew(words):
         for casing, change in CASINGS.items():
             cased = change(form)
             found = [rule for rule in rules_for(form, lemma) if rule.casing == casing]
-            kept = {(rule.front, len(rule.prefix), len(cased) - rule.front - rule.end) for rule in found}
+            kept = {
+                (rule.front, len(rule.prefix), len(cased) - rule.front - rule.end) for rule in found
+            }
             assert kept == slow_substrings(cased, lemma)
 
 
@@ -117,11 +130,16 @@ def test_few_rules_are_chosen_as_by_counting_anew(words):
 )
 def test_a_rule_is_odd_that_leaves_little_of_a_single_form(words, odd):
     rules = choose_rules(words or [("lovak", "ló")])
-    assert odd_rules(rules, words) == [rule for rule in rules if odd and rule in {*rules_for(*(words or [("lovak", "ló")])[0])}]
+    assert odd_rules(rules, words) == [
+        rule for rule in rules if odd and rule in {*rules_for(*(words or [("lovak", "ló")])[0])}
+    ]
 
 
 def test_casings_are_listed_in_one_order():
-    words = [(f"Word{number}", "word", upos) for number, upos in enumerate(["VERB", "ADJ", "NOUN", "PROPN", "X", "ADV"])]
+    words = [
+        (f"Word{number}", "word", upos)
+        for number, upos in enumerate(["VERB", "ADJ", "NOUN", "PROPN", "X", "ADV"])
+    ]
     assert list(casings_of(words)) == sorted(upos for _, _, upos in words)
 
 
@@ -131,7 +149,8 @@ def test_long_words_are_not_searched():
 
 
 @pytest.mark.parametrize(
-    "symbol", ["", "keep\t0\t\t0", "KEEP\t0\t\t0\t", "keep\t-1\t\t0\t", "keep\t00\t\t0\t", "keep\t0\t\t٣\t"]
+    "symbol",
+    ["", "keep\t0\t\t0", "KEEP\t0\t\t0\t", "keep\t-1\t\t0\t", "keep\t00\t\t0\t", "keep\t0\t\t٣\t"],
 )
 def test_what_is_no_rule_is_refused(symbol):
     with pytest.raises(ValueError, match="not a rule for lemmas"):

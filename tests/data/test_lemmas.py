@@ -24,13 +24,23 @@ A, B = ("NOUN", "_"), ("VERB", "F=1")
 def columns(words: list[tuple[str, str, str, str]]):
     """A sentence of words: form, lemma, UPOS, FEATS."""
     made = sentence([0, *range(1, len(words))])
-    made.forms, made.lemmas, made.upos, made.feats = (list(column) for column in zip(*words, strict=True))
+    made.forms, made.lemmas, made.upos, made.feats = (
+        list(column) for column in zip(*words, strict=True)
+    )
     return made
 
 
 TREEBANK = [
     columns([("Fák", "fa", *A), ("vár", "vár", *A), ("vár", "vár", *B), ("_", "_", *A)]),
-    columns([("szívek", "szív", *A), ("szívek", "szívek", *A), ("hol", "_", *B), ("szívek", "szív", *B), ("ég", "ég", *A)]),
+    columns(
+        [
+            ("szívek", "szív", *A),
+            ("szívek", "szívek", *A),
+            ("hol", "_", *B),
+            ("szívek", "szív", *B),
+            ("ég", "ég", *A),
+        ]
+    ),
     columns([("ég", "ég", *A), ("ég", "éget", *B), ("ég", "ég", *B), ("ég", "éget", *B)]),
 ]
 
@@ -40,7 +50,10 @@ def test_forms_with_one_lemma_are_remembered_and_of_others_the_most_frequent_wit
     found = Lemmas.of(TREEBANK, ["upos", "feats"])
     assert found.seen == {(): always, A: {"ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}
     assert Lemmas.of(TREEBANK, []).seen == {(): always}
-    known = {"NOUN": ["ég", "fa", "vár", "_", "szív", "szívek"], "VERB": ["éget", "vár", "szív", "ég"]}
+    known = {
+        "NOUN": ["ég", "fa", "vár", "_", "szív", "szívek"],
+        "VERB": ["éget", "vár", "szív", "ég"],
+    }
     assert found.known.by_upos == known
     assert {*Lemmas.of(TREEBANK, ["feats"]).known.by_upos} == {""}
 
@@ -52,7 +65,10 @@ def test_the_rules_of_words_are_numbered():
     assert numbers[8] == UNKNOWN  # the lemma of "hol" is not known
     for one, offset in zip(TREEBANK, (1, 6, 12), strict=True):
         for place, (form, lemma) in enumerate(zip(one.forms, one.lemmas, strict=True), offset):
-            assert place == 8 or LemmaRule.of(found.rules.symbols[numbers[place] - N_RESERVED])(form) == lemma
+            assert (
+                place == 8
+                or LemmaRule.of(found.rules.symbols[numbers[place] - N_RESERVED])(form) == lemma
+            )
     assert Lemmas(KNOWN).encode([columns([("Fák", "fa", *A), ("Fák", "bokor", *A)])]).tolist() == [
         ROOT,
         N_RESERVED + 1,
@@ -61,11 +77,20 @@ def test_the_rules_of_words_are_numbered():
 
 
 def test_no_other_form_has_an_odd_lemma():
-    """A misspelt word has the lemma of another, which it keeps; of a word that is written apart only a part has one."""
-    odd, whole = ("Zsuzsanna", "zs@pelda", "PROPN"), [("szívek", "szív", *A), ("fények", "fény", *A)]
+    """A misspelt word has the lemma of another, which it keeps;
+    of a word that is written apart only a part has one.
+    """
+    odd, whole = (
+        ("Zsuzsanna", "zs@pelda", "PROPN"),
+        [("szívek", "szív", *A), ("fények", "fény", *A)],
+    )
     typo, apart, plain = (columns([*whole, (*odd, feats)]) for feats in ("Typo=Yes", "_", "_"))
     apart.forms += ["@pelda"]
-    apart.lemmas, apart.upos, apart.feats = [*apart.lemmas, "_"], [*apart.upos, "X"], [*apart.feats, "_"]
+    apart.lemmas, apart.upos, apart.feats = (
+        [*apart.lemmas, "_"],
+        [*apart.upos, "X"],
+        [*apart.feats, "_"],
+    )
     apart.heads, apart.deprels = [0, 1, 1, 3], ["root", "dep", "dep", "goeswith"]
     own = {"Zsuzsanna": "zs@pelda"}
     for one, learned in ((typo, own), (apart, {}), (plain, own)):
@@ -77,7 +102,12 @@ def test_no_other_form_has_an_odd_lemma():
         assert found.extended(Lemmas.of([columns(whole)], ["upos"])).odd == found.odd
 
 
-CASED = [("alma", "alma", "NOUN"), ("Kutyák", "kutya", "NOUN"), ("vár", "vár", "VERB"), ("Vár", "Vár", "PROPN")]
+CASED = [
+    ("alma", "alma", "NOUN"),
+    ("Kutyák", "kutya", "NOUN"),
+    ("vár", "vár", "VERB"),
+    ("Vár", "Vár", "PROPN"),
+]
 
 
 @pytest.mark.parametrize(
@@ -85,17 +115,29 @@ CASED = [("alma", "alma", "NOUN"), ("Kutyák", "kutya", "NOUN"), ("vár", "vár"
     [
         (
             [],
-            "KUTYÁK/NOUN/kutya Alma/NOUN/alma ALMÁK/NOUN/almá Almák/NOUN/Almá VÁR/VERB/vár VÁR/PROPN/Vár Alma/PROPN/Alma "
-            "HA/CCONJ/HA mTa/NOUN/mTa MÁR/PROPN/Már",
+            (
+                "KUTYÁK/NOUN/kutya Alma/NOUN/alma ALMÁK/NOUN/almá Almák/NOUN/Almá VÁR/VERB/vár "
+                "VÁR/PROPN/Vár Alma/PROPN/Alma HA/CCONJ/HA mTa/NOUN/mTa MÁR/PROPN/Már"
+            ),
         ),
-        ([("DNS", "DNS", "NOUN"), ("ÁFA", "ÁFA", "NOUN")], "DNS/NOUN/DNS KUTYÁK/NOUN/kutya TNS/NOUN/TNS ÁSK/NOUN/ÁS"),
-        ([("Hund", "Hund", "NOUN"), ("Tag", "Tag", "NOUN"), ("Ei", "Ei", "NOUN")], "HUND/NOUN/Hund TAGK/NOUN/Tag VÁR/VERB/vár"),
+        (
+            [("DNS", "DNS", "NOUN"), ("ÁFA", "ÁFA", "NOUN")],
+            "DNS/NOUN/DNS KUTYÁK/NOUN/kutya TNS/NOUN/TNS ÁSK/NOUN/ÁS",
+        ),
+        (
+            [("Hund", "Hund", "NOUN"), ("Tag", "Tag", "NOUN"), ("Ei", "Ei", "NOUN")],
+            "HUND/NOUN/Hund TAGK/NOUN/Tag VÁR/VERB/vár",
+        ),
     ],
 )
 def test_new_forms_with_capitals_are_read_in_the_case_of_lemmas(more, words):
-    """That of the lemmas of a UPOS in training; whatever rules make of them, no lemma mixes cases."""
+    """That of the lemmas of a UPOS in training; whatever rules make of them,
+    no lemma mixes cases.
+    """
     lemmas = Lemmas.of([columns([(*word, "_") for word in [*CASED, *more]])], ["upos"])
-    lemmas = Lemmas(["keep\t0\t\t1\t", "keep\t0\t\t0\t"], ["upos"], lemmas.seen, lemmas.known, lemmas.casings)
+    lemmas = Lemmas(
+        ["keep\t0\t\t1\t", "keep\t0\t\t0\t"], ["upos"], lemmas.seen, lemmas.known, lemmas.casings
+    )
     forms, upos, expected = zip(*(word.split("/") for word in words.split()), strict=True)
 
     def scores(new: list[str], places: np.ndarray) -> np.ndarray:
@@ -114,17 +156,28 @@ def test_the_first_word_of_a_sentence_is_read_in_the_case_of_lemmas():
 
 
 def test_no_lemma_mixes_cases():
-    lemmas = Lemmas(["keep\t1\tk\t0\t", "keep\t0\t\t1\ta"], ["upos"], {}, None, {"NOUN": ["lower", "keep"]})
-    for form, rule, lemma in (("KUTYA", 0, "kutya"), ("KUTYÁ", 1, "kutya"), ("Kutya", 1, "Kutya"), ("KfT", 1, "Kfa")):
+    lemmas = Lemmas(
+        ["keep\t1\tk\t0\t", "keep\t0\t\t1\ta"], ["upos"], {}, None, {"NOUN": ["lower", "keep"]}
+    )
+    for form, rule, lemma in (
+        ("KUTYA", 0, "kutya"),
+        ("KUTYÁ", 1, "kutya"),
+        ("Kutya", 1, "Kutya"),
+        ("KfT", 1, "Kfa"),
+    ):
         assert lemmas.by_rules([form], ["NOUN"], np.eye(2, dtype=np.float32)[[rule]]) == [lemma]
-    assert Lemmas(["keep\t1\tk\t0\t"]).by_rules(["KUTYA"], ["NOUN"], np.ones((1, 1), np.float32)) == ["kUTYA"]
+    assert Lemmas(["keep\t1\tk\t0\t"]).by_rules(
+        ["KUTYA"], ["NOUN"], np.ones((1, 1), np.float32)
+    ) == ["kUTYA"]
 
 
 def test_of_a_form_with_several_lemmas_its_upos_tells_which():
     found = Lemmas.of(TREEBANK, ["upos", "feats"])
     tags = {"upos": ["", "VERB", "VERB", "NOUN"], "feats": ["_", "F=2", "F=1", "F=2"]}
     rules = np.zeros((1, len(found.rules.symbols)), np.float32)
-    lemmas = lemmatize(found, ["", "ÉG", "ég", "szívek"], tags, lambda new, places: rules, tags["upos"])
+    lemmas = lemmatize(
+        found, ["", "ÉG", "ég", "szívek"], tags, lambda new, places: rules, tags["upos"]
+    )
     assert lemmas[:3] == ["_", "éget", "éget"]
 
 
@@ -141,14 +194,28 @@ def test_rules_that_cannot_be_are_refused(rules):
 
 def test_rules_that_do_not_apply_are_passed_over():
     scores = np.array([[1, 3, 2], [1, 3, 2], [2, 3, 2], [np.nan] * 3, [1, 3, 2]], np.float32)
-    assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], [""] * 5, scores) == ["fa", "K", "k", "k", ""]
+    assert Lemmas(KNOWN).by_rules(["Fák", "K", "K", "K", ""], [""] * 5, scores) == [
+        "fa",
+        "K",
+        "k",
+        "k",
+        "",
+    ]
 
 
 def test_what_new_sentences_say_comes_before_what_was_known():
-    old = Lemmas(KNOWN, ["upos", "feats"], {(): {"Fák": "fák", "vár": "vár", "ház": "ház"}, A: {"szívek": "x", "hol": "hol"}})
+    old = Lemmas(
+        KNOWN,
+        ["upos", "feats"],
+        {(): {"Fák": "fák", "vár": "vár", "ház": "ház"}, A: {"szívek": "x", "hol": "hol"}},
+    )
     found = old.extended(Lemmas.of(TREEBANK, ["upos", "feats"]))
     always = {"Fák": "fa", "vár": "vár", "ház": "ház", "_": "_"}
-    assert found.seen == {(): always, A: {"szívek": "x", "hol": "hol", "ég": "ég"}, B: {"szívek": "szív", "ég": "éget"}}
+    assert found.seen == {
+        (): always,
+        A: {"szívek": "x", "hol": "hol", "ég": "ég"},
+        B: {"szívek": "szív", "ég": "éget"},
+    }
     assert found.rules.symbols[:3] == KNOWN
     assert {*Lemmas.of(TREEBANK, []).rules.symbols} < {*found.rules.symbols}
     ambiguous = Lemmas(KNOWN, ["upos", "feats"], {(): {"ég": "ég", "x": "x"}})
@@ -163,22 +230,34 @@ def test_what_new_sentences_say_comes_before_what_was_known():
 def test_a_form_whose_lemma_depends_on_its_tags_keeps_that_though_new_sentences_have_one_of_them():
     old = Lemmas.of(TREEBANK, ["upos", "feats"])
     assert old.told_by_tags == {"szívek", "ég"}
-    new = Lemmas.of([columns([("ég", "éget", *B), ("szívek", "szív", *A)])], ["upos", "feats"], old.told_by_tags)
+    new = Lemmas.of(
+        [columns([("ég", "éget", *B), ("szívek", "szív", *A)])],
+        ["upos", "feats"],
+        old.told_by_tags,
+    )
     found = old.extended(new)
     assert found.seen == {**old.seen, A: {"ég": "ég", "szívek": "szív"}}
 
 
 def test_a_rule_leads_to_a_known_lemma_in_whatever_spelling():
-    lemmas = Lemmas(KNOWN, [], {}, KnownLemmas({"NOUN": ["fak", "faá"], "VERB": ["Fak"]}, {"á": "a"}))
+    lemmas = Lemmas(
+        KNOWN, [], {}, KnownLemmas({"NOUN": ["fak", "faá"], "VERB": ["Fak"]}, {"á": "a"})
+    )
     assert lemmas.rules_by_lemma("Fák", set()) == {"fak": [0], "fa": [1], "Fak": [2]}
-    assert lemmas.rules_by_lemma("Fák", {("fak", ""), ("fak", "NOUN")}) == {"fák": [0], "fa": [1], "Fak": [2]}
+    assert lemmas.rules_by_lemma("Fák", {("fak", ""), ("fak", "NOUN")}) == {
+        "fák": [0],
+        "fa": [1],
+        "Fak": [2],
+    }
 
 
 def test_what_is_known_through_a_form_alone_is_not_for_it():
     assert Lemmas(KNOWN, [], {(): {"x": "fá", "y": "Fák"}}).known.by_upos == {"": ["fá", "Fák"]}
     known = KnownLemmas({"NOUN": ["fa", "szív"], "VERB": ["szív"], "": ["ég"]}, {})
     assert known.gain("szív", "VERB") == KNOWN_LEMMA + SAME_UPOS
-    assert known.gain("szív", "VERB", {("szív", "VERB")}) == known.gain("szív", "ADJ") == KNOWN_LEMMA
+    assert (
+        known.gain("szív", "VERB", {("szív", "VERB")}) == known.gain("szív", "ADJ") == KNOWN_LEMMA
+    )
     assert known.gain("ég", "") == known.gain("ég", "VERB") == KNOWN_LEMMA
     assert known.gain("fa", "NOUN", {("fa", ""), ("fa", "NOUN")}) == known.gain("x", "NOUN") == 0
 
@@ -192,30 +271,54 @@ def test_known_lemmas_begin_with_the_beginning_of_a_form(form):
     for casing in (str, str.lower, str.capitalize):
         for kept in range(len(casing(form)) + 1):
             stem = casing(form)[:kept]
-            made = {known.spelled(stem + lemma[begin:]) for lemma in lemmas for begin in range(len(lemma) + 1)}
+            made = {
+                known.spelled(stem + lemma[begin:])
+                for lemma in lemmas
+                for begin in range(len(lemma) + 1)
+            }
             assert kept <= length or not made.intersection(lemmas)
 
 
 def test_long_lemmas_take_no_square_of_their_length():
     long = "a" * 100_000
     known = KnownLemmas({"X": [long]}, {})
-    assert [known.beginning(form) for form in (long, "a" * 60, "a" * 40 + "b" * 10, "ab")] == [100_000, 60, 40, 1]
+    assert [known.beginning(form) for form in (long, "a" * 60, "a" * 40 + "b" * 10, "ab")] == [
+        100_000,
+        60,
+        40,
+        1,
+    ]
 
 
 def test_which_characters_are_written_for_others():
-    assert interchangeable([["kün", "kun", "kunő"], ["sün", "Sun"], ["t'i", "ti"], ["on'", "on"], ["mosü", "mosu", "mos"]]) == {
+    assert interchangeable(
+        [
+            ["kün", "kun", "kunő"],
+            ["sün", "Sun"],
+            ["t'i", "ti"],
+            ["on'", "on"],
+            ["mosü", "mosu", "mos"],
+        ]
+    ) == {
         "ü": "u",
         "'": "",
     }
-    assert interchangeable([["a'", "a"], ["b", "c"], ["dx", "ex"]]) == {}  # one pair each is too few
-    assert interchangeable([["a'", "a"], ["b'", "b"], *([f"'{number}x"] for number in range(30))]) == {}
+    # one pair each is too few
+    assert interchangeable([["a'", "a"], ["b", "c"], ["dx", "ex"]]) == {}
+    assert (
+        interchangeable([["a'", "a"], ["b'", "b"], *([f"'{number}x"] for number in range(30))])
+        == {}
+    )
     chain = [["ax", "ay"], ["bx", "by"], ["cy", "cz"], ["dy", "dz"], ["x"], ["1x"], ["2x"]]
     assert interchangeable(chain) == {"y": "x", "z": "x"}
-    assert interchangeable([["15", "16", "25", "26"], ["7a", "8a"], ["7b", "8b"]]) == {}  # numbers are not spellings
-    kinds = [f"{one}{other}" for one in "abcde" for other in "vwxyz"]  # of which a lemma stands for all
+    # numbers are not spellings
+    assert interchangeable([["15", "16", "25", "26"], ["7a", "8a"], ["7b", "8b"]]) == {}
+    # of which a lemma stands for all
+    kinds = [f"{one}{other}" for one in "abcde" for other in "vwxyz"]
     assert interchangeable([kinds[:20]]) != interchangeable([kinds]) == {}
     assert interchangeable([["Fa", "fa"], [], ["é"]]) == {}
-    assert interchangeable([["a" * 100_000, "a" * 99_999 + "b"]] * 2) == {}  # it would take gigabytes
+    # it would take gigabytes
+    assert interchangeable([["a" * 100_000, "a" * 99_999 + "b"]] * 2) == {}
 
 
 def test_of_all_rules_the_best_is_taken():
@@ -225,29 +328,49 @@ def test_of_all_rules_the_best_is_taken():
     known = KnownLemmas({"X": ["ab", "ba"], "Y": ["Aba", "b", "ab"]}, {"c": "b"})
     lemmas = Lemmas(written, [], {}, known)
     for _ in range(500):
-        form, upos = "".join(rng.choice([*"abcAB"], rng.integers(1, 5))), str(rng.choice(["X", "Y", "Z"]))
+        form, upos = (
+            "".join(rng.choice([*"abcAB"], rng.integers(1, 5))),
+            str(rng.choice(["X", "Y", "Z"])),
+        )
         scores = rng.normal(0, 4, len(written)).astype(np.float32)
         made = [LemmaRule.of(symbol)(form) for symbol in written]
         near = [
-            one == form or (one and keeps_half(form, LemmaRule.of(rule), one)) for rule, one in zip(written, made, strict=True)
+            one == form or (one and keeps_half(form, LemmaRule.of(rule), one))
+            for rule, one in zip(written, made, strict=True)
         ]
-        found = {number: known.spelled(lemma) for number, lemma in enumerate(made) if lemma is not None and near[number]}
-        losses = [0 < LemmaRule.of(rule).end < len(form) for rule in written]  # as training saw no form
-        best = max(found, key=lambda number: scores[number] + known.gain(found[number], upos) - losses[number])
+        found = {
+            number: known.spelled(lemma)
+            for number, lemma in enumerate(made)
+            if lemma is not None and near[number]
+        }
+        # as training saw no form
+        losses = [0 < LemmaRule.of(rule).end < len(form) for rule in written]
+        best = max(
+            found,
+            key=lambda number: scores[number] + known.gain(found[number], upos) - losses[number],
+        )
         assert lemmas.by_rules([form], [upos], scores[None]) == [found[best]]
 
 
 def test_affixes_are_hashed_whatever_the_case_of_a_form():
-    found = affixes(forms := ["Abcdef", "abcdef", "xxbcdef", "abxx", "", "a", "a1", "\ud800\U0001d518ß"], 2**30).tolist()
-    prefixes, suffixes, shapes = ([row[columns] for row in found] for columns in (slice(3), slice(3, 8), slice(8, 9)))
+    found = affixes(
+        forms := ["Abcdef", "abcdef", "xxbcdef", "abxx", "", "a", "a1", "\ud800\U0001d518ß"], 2**30
+    ).tolist()
+    prefixes, suffixes, shapes = (
+        [row[columns] for row in found] for columns in (slice(3), slice(3, 8), slice(8, 9))
+    )
     for place, form in enumerate(forms):
         for other, of_other in enumerate(forms):
             for length in range(1, 6):
                 same = form.lower()[-length:] == of_other.lower()[-length:]
                 assert (suffixes[place][length - 1] == suffixes[other][length - 1]) == same
                 same = form.lower()[:length] == of_other.lower()[:length]
-                assert length > 3 or (prefixes[place][length - 1] == prefixes[other][length - 1]) == same
-    assert [shapes.index(shape) for shape in shapes] == [0, 1, 1, 1, 4, 1, 4, 4]  # capitals, and letters alone
+                assert (
+                    length > 3
+                    or (prefixes[place][length - 1] == prefixes[other][length - 1]) == same
+                )
+    # capitals, and letters alone
+    assert [shapes.index(shape) for shape in shapes] == [0, 1, 1, 1, 4, 1, 4, 4]
     assert {*affixes(["Abcdef"], 3)[0].tolist()} <= {0, 1, 2}
     assert affixes(["xyz", "abcdef"], 9)[1].tolist() == affixes(["abcdef"], 9)[0].tolist()
     assert affixes([], 3).shape == (0, 9)
@@ -273,7 +396,15 @@ def lines(path, *written: str):
 
 
 def test_what_a_lexicon_says_of_tags_comes_before_what_it_says_of_any(tmp_path):
-    found = lines(tmp_path / "l.gz", "\ufeffa\t_\tany", "a\tX\tx", "a\tX\txf\tF=1", "a\t_\tf\tF=2", "a\tX\tlate", "b\tX\tb\r")
+    found = lines(
+        tmp_path / "l.gz",
+        "\ufeffa\t_\tany",
+        "a\tX\tx",
+        "a\tX\txf\tF=1",
+        "a\t_\tf\tF=2",
+        "a\tX\tlate",
+        "b\tX\tb\r",
+    )
     asked = [("X", "F=1"), ("X", "_"), ("X", "F=2"), ("Y", "F=2"), ("Y", "F=1")]
     assert [found.lemma("a", *tags) for tags in asked] == ["xf", "x", "x", "f", "any"]
     assert found.lemma("b", "X", "_") == "b"
@@ -281,19 +412,35 @@ def test_what_a_lexicon_says_of_tags_comes_before_what_it_says_of_any(tmp_path):
 
 
 def test_a_lexicon_has_forms_in_whatever_case_and_comments(tmp_path):
-    written = ["# form UPOS lemma", "", "#\tSYM\tnumber", "Kutyák\tNOUN\tkutya", "KUTYÁK\tNOUN\tKUTYÁK", " "]
+    written = [
+        "# form UPOS lemma",
+        "",
+        "#\tSYM\tnumber",
+        "Kutyák\tNOUN\tkutya",
+        "KUTYÁK\tNOUN\tKUTYÁK",
+        " ",
+    ]
     found = lines(tmp_path / "l.tsv", *written, "STRASSE\t_\tStraße")
     assert (found.lemma("kutya", "NOUN", "_"), found.applied) == (None, False)
     forms = ["Kutyák", "KUTYÁK", "kutyák", "straße"]
-    assert [found.lemma(form, "NOUN", "_") for form in forms] == ["kutya", "KUTYÁK", "kutya", "Straße"]
+    assert [found.lemma(form, "NOUN", "_") for form in forms] == [
+        "kutya",
+        "KUTYÁK",
+        "kutya",
+        "Straße",
+    ]
     assert found.applied
     assert found.lemma("#", "SYM", "_") == "number"
 
 
-@pytest.mark.parametrize("line", [b"a\tX", b"a\tX\tb\tF=1\t", b"\tX\tb", b"a\tX\t", b"a\tX\tb ", b"word", b"\xff\tX\tb"])
+@pytest.mark.parametrize(
+    "line", [b"a\tX", b"a\tX\tb\tF=1\t", b"\tX\tb", b"a\tX\t", b"a\tX\tb ", b"word", b"\xff\tX\tb"]
+)
 def test_what_is_no_lexicon_is_refused_with_its_line(tmp_path, line):
     (tmp_path / "l.tsv").write_bytes(b"a\t_\tb\n" + line + b"\n")
-    with pytest.raises(ConlluError, match=r"l\.tsv, line 2: a line of a lexicon is form, UPOS or _, lemma"):
+    with pytest.raises(
+        ConlluError, match=r"l\.tsv, line 2: a line of a lexicon is form, UPOS or _, lemma"
+    ):
         LemmaLexicon.read(tmp_path / "l.tsv")
 
 
@@ -310,7 +457,15 @@ def test_a_lexicon_comes_before_training_and_that_before_rules():
     tags = {"feats": ["_"] * 7, "upos": ["Y", "X", "X", "Y", "X", "X", "Y"]}
     assert lemmatize(lemmas, forms, tags, scores) == ["_", "seen", "seen", "b", "fa", "c", "so"]
     lexicon = LemmaLexicon({("_", "_"): {"b": "written"}})
-    assert lemmatize(lemmas, forms, tags, scores, lexicon=lexicon) == ["_", "seen", "written", "written", "fa", "c", "so"]
+    assert lemmatize(lemmas, forms, tags, scores, lexicon=lexicon) == [
+        "_",
+        "seen",
+        "written",
+        "written",
+        "fa",
+        "c",
+        "so",
+    ]
     assert asked == [[3, 4, 5], [4, 5]]
     assert lemmatize(Lemmas(KNOWN, [], {(): {"b": "seen"}}), ["b"], {}, scores) == ["seen"]
     assert lemmatize(lemmas, [], {"upos": []}, scores) == []
@@ -332,12 +487,22 @@ USED = [
 
 
 def with_upos(lemmas: Lemmas, upos: str, strictly: bool = True) -> dict[str, str]:
-    """The lemmas of forms that are given this UPOS; the rule of *felt* has the highest score, the identity the next."""
+    """The lemmas of forms that are given this UPOS; the rule of *felt* has the highest score,
+    the identity the next.
+    """
     forms = ["felt", "went", "mice", "was", "knelt"]
     ranks = {"keep\t0\t\t2\tel": 1000, "keep\t0\t\t0\t": 100}
     own = np.array([ranks.get(symbol, 0) for symbol in lemmas.rules.symbols], np.float32)
     tags = {"upos": [upos] * 5, "feats": ["_"] * 5}
-    found = lemmatize(lemmas, forms, tags, lambda new, _: np.tile(own, (len(new), 1)), (), None, [(upos, strictly)] * 5)
+    found = lemmatize(
+        lemmas,
+        forms,
+        tags,
+        lambda new, _: np.tile(own, (len(new), 1)),
+        (),
+        None,
+        [(upos, strictly)] * 5,
+    )
     return dict(zip(forms, found, strict=True))
 
 
@@ -351,14 +516,26 @@ def test_lemmas_fit_a_given_upos():
         nouns = {"felt": "felt", "went": "went", "mice": "mouse", "was": "was", "knelt": "knelt"}
         assert with_upos(known, "NOUN") == nouns
         assert with_upos(known, "X")["felt"] == "feel", "training never saw X"
-        assert with_upos(known, "") == {"felt": "feel", "went": "go", "mice": "mouse", "was": "be", "knelt": "kneel"}
+        assert with_upos(known, "") == {
+            "felt": "feel",
+            "went": "go",
+            "mice": "mouse",
+            "was": "be",
+            "knelt": "kneel",
+        }
     described = lemmas.described()
-    assert described["use"]["absent"] == {"AUX": ["be"], "NOUN": ["felt"], "VERB": ["feels", "mice", "was"]}
+    assert described["use"]["absent"] == {
+        "AUX": ["be"],
+        "NOUN": ["felt"],
+        "VERB": ["feels", "mice", "was"],
+    }
 
 
 def test_an_older_folder_tells_from_its_lemmas_which_upos_had_a_form_and_a_rule():
     frequent = [("dogs", "dog", "NOUN", "_"), ("mouse", "mouse", "NOUN", "_")] * 3
-    described = Lemmas.of([columns([*USED, ("dealt", "deal", "VERB", "_"), *frequent])], ["upos", "feats"]).described()
+    described = Lemmas.of(
+        [columns([*USED, ("dealt", "deal", "VERB", "_"), *frequent])], ["upos", "feats"]
+    ).described()
     del described["use"]
     older = Lemmas.read(described, ["upos", "feats"])
     assert not older.knows_use
@@ -366,7 +543,8 @@ def test_an_older_folder_tells_from_its_lemmas_which_upos_had_a_form_and_a_rule(
     assert (nouns["felt"], nouns["went"], nouns["mice"]) == ("felt", "went", "mouse")
     verbs = with_upos(older, "VERB")
     assert (verbs["felt"], verbs["went"], verbs["was"]) == ("feel", "go", "be")
-    loose = with_upos(older, "NOUN", strictly=False)  # no noun has the lemma go; feel may be that of felt
+    # no noun has the lemma go; feel may be that of felt
+    loose = with_upos(older, "NOUN", strictly=False)
     assert loose["felt"] == "feel"
     assert loose["went"] != "go"
     assert "use" not in older.described()
@@ -374,7 +552,10 @@ def test_an_older_folder_tells_from_its_lemmas_which_upos_had_a_form_and_a_rule(
 
 def test_lemmas_that_are_learned_later_are_used_too():
     first = Lemmas.of([columns(USED)], ["upos", "feats"])
-    second = Lemmas.of([columns([("felt", "feel", "NOUN", "_"), ("knelt", "kneel", "NOUN", "_")])], ["upos", "feats"])
+    second = Lemmas.of(
+        [columns([("felt", "feel", "NOUN", "_"), ("knelt", "kneel", "NOUN", "_")])],
+        ["upos", "feats"],
+    )
     found = first.extended(second)
     assert with_upos(found, "NOUN")["felt"] == "feel"
     assert with_upos(found, "NOUN")["knelt"] == "kneel"
@@ -385,7 +566,10 @@ def test_lemmas_that_are_learned_later_are_used_too():
 def slips() -> Lemmas:
     """English as people type it: *s* is often a misspelt *'s*, and once a letter."""
     usual = [("to", "to", "PART", "_")] * 30 + [("s", "s", "NOUN", "_"), ("is", "be", "AUX", "_")]
-    typos = [("s", "be", "AUX", "Typo=Yes")] * 3 + [("to", "too", "ADV", "Typo=Yes"), ("teh", "the", "DET", "Typo=Yes")]
+    typos = [("s", "be", "AUX", "Typo=Yes")] * 3 + [
+        ("to", "too", "ADV", "Typo=Yes"),
+        ("teh", "the", "DET", "Typo=Yes"),
+    ]
     found = Lemmas.of([columns([*usual, *typos])], ["upos", "feats"])
     assert found is not None
     return found
@@ -393,10 +577,18 @@ def slips() -> Lemmas:
 
 def test_a_misspelt_form_keeps_its_lemma_and_gives_it_to_no_other_form():
     lemmas = slips()
-    words = [("s", "AUX", "Typo=Yes"), ("s", "AUX", "Mood=Ind"), ("s", "NOUN", "_"), ("to", "ADV", "_"), ("teh", "DET", "_")]
+    words = [
+        ("s", "AUX", "Typo=Yes"),
+        ("s", "AUX", "Mood=Ind"),
+        ("s", "NOUN", "_"),
+        ("to", "ADV", "_"),
+        ("teh", "DET", "_"),
+    ]
     forms, upos, feats = ([*column] for column in zip(*words, strict=True))
     rules = np.array([[symbol == "keep\t0\t\t0\t" for symbol in lemmas.rules.symbols]], np.float32)
-    found = lemmatize(lemmas, forms, {"upos": upos, "feats": feats}, lambda new, _: np.repeat(rules, len(new), 0))
+    found = lemmatize(
+        lemmas, forms, {"upos": upos, "feats": feats}, lambda new, _: np.repeat(rules, len(new), 0)
+    )
     assert found == ["be", "be", "s", "to", "the"]
     assert "the" not in lemmas.known.by_upos.get("DET", [])
     assert lemmas.always("teh", "DET") == "the"
@@ -404,7 +596,11 @@ def test_a_misspelt_form_keeps_its_lemma_and_gives_it_to_no_other_form():
     assert read.remembered("s", "s", ("AUX", "Mood=Ind"), "AUX", "") == "be"
 
 
-CITY = [("Apple", "Apple", "PROPN", "_"), ("apples", "apple", "NOUN", "_"), ("CITY", "City", "PROPN", "_")]
+CITY = [
+    ("Apple", "Apple", "PROPN", "_"),
+    ("apples", "apple", "NOUN", "_"),
+    ("CITY", "City", "PROPN", "_"),
+]
 CITY += [
     ("city", "city", "NOUN", "_"),
     ("Germany", "Germany", "PROPN", "_"),
@@ -419,7 +615,13 @@ def test_capitals_are_looked_up_in_lower_case_before_any_rule():
     def scores(new: list[str], places: np.ndarray) -> np.ndarray:
         pytest.fail(f"{new} need no rule")
 
-    words = {"GERMANY": "PROPN Germany", "APPLES": "NOUN apple", "CITY": "NOUN city", "IN": "ADP in", "'S": "AUX be"}
+    words = {
+        "GERMANY": "PROPN Germany",
+        "APPLES": "NOUN apple",
+        "CITY": "NOUN city",
+        "IN": "ADP in",
+        "'S": "AUX be",
+    }
     tags = {"upos": [word.split()[0] for word in words.values()], "feats": ["_"] * len(words)}
     assert lemmatize(lemmas, [*words], tags, scores) == [word.split()[1] for word in words.values()]
     assert lemmatize(lemmas, ["CITY"], {"upos": ["PROPN"], "feats": ["_"]}, scores) == ["City"]
@@ -427,14 +629,29 @@ def test_capitals_are_looked_up_in_lower_case_before_any_rule():
 
 def test_a_rule_loses_by_letters_that_it_never_took_away():
     words = {"tables": "table", "miles": "mile", "families": "family", "ladies": "lady"}
-    lemmas = Lemmas.of([columns([(*word, "NOUN", "_") for word in words.items()])], ["upos", "feats"])
-    likely = np.array([{"keep\t0\t\t1\t": 2.0, "keep\t0\t\t3\ty": 2.4}.get(one, 0) for one in lemmas.rules.symbols], np.float32)
+    lemmas = Lemmas.of(
+        [columns([(*word, "NOUN", "_") for word in words.items()])], ["upos", "feats"]
+    )
+    likely = np.array(
+        [
+            {"keep\t0\t\t1\t": 2.0, "keep\t0\t\t3\ty": 2.4}.get(one, 0)
+            for one in lemmas.rules.symbols
+        ],
+        np.float32,
+    )
     tags = {"upos": ["NOUN"] * 2, "feats": ["_"] * 2}
-    found = lemmatize(lemmas, ["apples", "cherries"], tags, lambda new, _: np.tile(likely, (len(new), 1)))
+    found = lemmatize(
+        lemmas, ["apples", "cherries"], tags, lambda new, _: np.tile(likely, (len(new), 1))
+    )
     assert found == ["apple", "cherry"]
 
 
-NUMBERS = [("1,000", "1000", "NUM", "_"), ("2,500", "2500", "NUM", "_"), ("3.250", "3.250", "NUM", "_"), ("2", "2", "NUM", "_")]
+NUMBERS = [
+    ("1,000", "1000", "NUM", "_"),
+    ("2,500", "2500", "NUM", "_"),
+    ("3.250", "3.250", "NUM", "_"),
+    ("2", "2", "NUM", "_"),
+]
 
 
 def by_any_rules(lemmas: Lemmas, forms: list[str], scores: np.ndarray) -> list[str]:
@@ -446,7 +663,12 @@ def by_any_rules(lemmas: Lemmas, forms: list[str], scores: np.ndarray) -> list[s
 def test_thousands_marks_go_as_in_training_in_any_number_of_groups():
     lemmas = Lemmas.of([columns(NUMBERS)], ["upos", "feats"])
     scores = np.array([symbol != "keep\t0\t\t0\t" for symbol in lemmas.rules.symbols], np.float32)
-    plain = {"1,000,000": "1000000", "12,345,678": "12345678", "1,234,567.89": "1234567.89", "12,34,567": "1234567"}
+    plain = {
+        "1,000,000": "1000000",
+        "12,345,678": "12345678",
+        "1,234,567.89": "1234567.89",
+        "12,34,567": "1234567",
+    }
     kept = {
         "5.000.000": "5.000.000",
         "3,14": "3,14",
@@ -456,19 +678,33 @@ def test_thousands_marks_go_as_in_training_in_any_number_of_groups():
         "7,000th": "7000th",
     }
     assert by_any_rules(lemmas, [*plain, *kept], scores) == [*plain.values(), *kept.values()]
-    dots = Lemmas.of([columns([("1.000", "1.000", "NUM", "_"), ("2", "2", "NUM", "_")])], ["upos", "feats"])
-    assert by_any_rules(dots, ["1,000,000", "9.000"], np.zeros(len(dots.rules.symbols), np.float32)) == ["1,000,000", "9.000"]
+    dots = Lemmas.of(
+        [columns([("1.000", "1.000", "NUM", "_"), ("2", "2", "NUM", "_")])], ["upos", "feats"]
+    )
+    assert by_any_rules(
+        dots, ["1,000,000", "9.000"], np.zeros(len(dots.rules.symbols), np.float32)
+    ) == ["1,000,000", "9.000"]
 
 
-@given(st.from_regex(r"[a-z$]{0,2}[0-9٣½²]{1,3}([.,:/-][0-9]{1,3}){0,3}[a-z%]{0,2}", fullmatch=True), st.integers(0, 2**32 - 1))
+@given(
+    st.from_regex(r"[a-z$]{0,2}[0-9٣½²]{1,3}([.,:/-][0-9]{1,3}){0,3}[a-z%]{0,2}", fullmatch=True),
+    st.integers(0, 2**32 - 1),
+)
 def test_digits_never_change(form, seed):
-    lemmas = Lemmas.of([columns([*NUMBERS, ("5th", "fifth", "ADJ", "_"), ("7-kor", "7", "NOUN", "_")])], ["upos", "feats"])
+    lemmas = Lemmas.of(
+        [columns([*NUMBERS, ("5th", "fifth", "ADJ", "_"), ("7-kor", "7", "NOUN", "_")])],
+        ["upos", "feats"],
+    )
     scores = np.random.default_rng(seed).normal(0, 4, len(lemmas.rules.symbols)).astype(np.float32)
     lemma = by_any_rules(lemmas, ["", form], scores)[1]
-    assert form in lemmas._forms or [one for one in form if one.isdigit()] == [one for one in lemma if one.isdigit()]
+    assert form in lemmas._forms or [one for one in form if one.isdigit()] == [
+        one for one in lemma if one.isdigit()
+    ]
 
 
-@pytest.mark.parametrize("form", ["🎉", "❤️", "★", "™", "😂😂😂", "👍🏽", "→", "§§", "$$$", "…", "½", "\u20e3"])
+@pytest.mark.parametrize(
+    "form", ["🎉", "❤️", "★", "™", "😂😂😂", "👍🏽", "→", "§§", "$$$", "…", "½", "\u20e3"]
+)
 def test_symbols_and_emoji_are_their_own_lemmas(form):
     lemmas = Lemmas([*KNOWN, f"keep\t0\t\t{len(form)}\tbe"], ["upos", "feats"], {(): {"m": "be"}})
     assert by_any_rules(lemmas, [form], np.array([0, 0, 0, 1], np.float32)) == [form]
@@ -477,18 +713,36 @@ def test_symbols_and_emoji_are_their_own_lemmas(form):
 def test_a_rule_that_keeps_less_than_half_of_a_lemma_is_not_for_new_forms():
     went, slept = ("went", "go", "VERB", "_"), ("slept", "sleep", "VERB", "_")
     goes = [(form, "go", "VERB", "_") for form in ("go", "goes", "going", "gone")]
-    words = [*goes, went, slept, *((f"{a}{b}ook", f"{a}{b}ook", "NOUN", "_") for a in "bcdfghklmn" for b in "aeiouyáéíóú")]
+    words = [
+        *goes,
+        went,
+        slept,
+        *((f"{a}{b}ook", f"{a}{b}ook", "NOUN", "_") for a in "bcdfghklmn" for b in "aeiouyáéíóú"),
+    ]
     lemmas = Lemmas.of([columns(words)], ["upos", "feats"])
     ranks = {"keep\t0\t\t4\tgo": 9.0, "keep\t0\t\t2\tep": 5.0}
     scores = np.array([ranks.get(symbol, 0.0) for symbol in lemmas.rules.symbols], np.float32)
     tags = {"upos": ["VERB"] * 2, "feats": ["_"] * 2}
-    assert lemmatize(lemmas, ["went", "wept"], tags, lambda new, _: np.tile(scores, (len(new), 1))) == ["go", "weep"]
+    assert lemmatize(
+        lemmas, ["went", "wept"], tags, lambda new, _: np.tile(scores, (len(new), 1))
+    ) == ["go", "weep"]
 
 
 def test_an_auxiliary_may_have_a_known_lemma_that_is_far_from_it():
-    words = [("dur", "i", "AUX", "_"), ("idi", "i", "AUX", "_"), ("i", "i", "AUX", "_"), ("ev", "ev", "NOUN", "_")]
-    words += [(f"{a}{b}ok", f"{a}{b}ok", "NOUN", "_") for a in "bcdfghklmn" for b in "aeiouyáéíóúöüőűäåàèìòùâêîôû"]
+    words = [
+        ("dur", "i", "AUX", "_"),
+        ("idi", "i", "AUX", "_"),
+        ("i", "i", "AUX", "_"),
+        ("ev", "ev", "NOUN", "_"),
+    ]
+    words += [
+        (f"{a}{b}ok", f"{a}{b}ok", "NOUN", "_")
+        for a in "bcdfghklmn"
+        for b in "aeiouyáéíóúöüőűäåàèìòùâêîôû"
+    ]
     lemmas = Lemmas.of([columns(words)], ["upos", "feats"])
-    scores = np.array([[9.0 * (symbol == "keep\t0\t\t3\ti") for symbol in lemmas.rules.symbols]] * 2, np.float32)
+    scores = np.array(
+        [[9.0 * (symbol == "keep\t0\t\t3\ti") for symbol in lemmas.rules.symbols]] * 2, np.float32
+    )
     assert "keep\t0\t\t3\ti" in lemmas.rules.symbols
     assert lemmas.by_rules(["dar", "dar"], ["AUX", "NOUN"], scores) == ["i", "dar"]

@@ -40,7 +40,8 @@ def test_common_subsequences_are_longest(one, other):
         ("wept", "keep\t0\t\t4\tgo", "go", False),
         ("bled", "keep\t0\t\t2\tow", "blow", True),
         ("apples", "keep\t0\t\t6\tbe", "be", False),
-        ("geese", "keep\t1\tgoo\t2\t", "goose", True),  # g, s, e: more than the rule keeps in one piece
+        # g, s, e: more than the rule keeps in one piece
+        ("geese", "keep\t1\tgoo\t2\t", "goose", True),
         ("했다", "keep\t1\t하+았+\t0\t", "하+았+다", True),  # four of seven parts of syllables
         ("fák", "keep\t0\t\t2\ta", "fa", True),  # an accent apart
         ("ab-", "keep\t0\t\t2\t-", "a-", True),
@@ -57,7 +58,16 @@ def test_long_words_are_compared_in_one_piece():
 
 
 def test_kinds_of_forms():
-    forms = {"a": "", "🎉": "symbol", "½": "symbol", "٣": "digits", "a1": "digits", "": "symbol", "c\u2019": "", "-": "symbol"}
+    forms = {
+        "a": "",
+        "🎉": "symbol",
+        "½": "symbol",
+        "٣": "digits",
+        "a1": "digits",
+        "": "symbol",
+        "c\u2019": "",
+        "-": "symbol",
+    }
     for form, kind in forms.items():
         assert (is_symbol(form), has_digits(form)) == (kind == "symbol", kind == "digits")
     assert keeps_numbers("388조6000억", "388+조+6000+억")
@@ -66,7 +76,10 @@ def test_kinds_of_forms():
 
 
 def test_thousands_marks_are_those_that_most_lemmas_leave_out():
-    seen = [{"1,000": "1000", "2,000": "2,000", "3,000": "3000", "1.000": "1.000"}, {"4\u00a0000": "4000"}]
+    seen = [
+        {"1,000": "1000", "2,000": "2,000", "3,000": "3000", "1.000": "1.000"},
+        {"4\u00a0000": "4000"},
+    ]
     marks = unwritten_marks(seen)
     assert marks == {",", "\u00a0"}
     assert without_marks("7,000-8,000", marks) == "7000-8000"
@@ -76,7 +89,18 @@ def test_thousands_marks_are_those_that_most_lemmas_leave_out():
 
 def test_an_ending_speaks_for_the_change_that_more_forms_had():
     more = {"cities": "city", "tables": "table"}
-    endings = Endings([{"files": "file", "Miles": "mile", "styles": "style", "families": "family", "ladies": "lady", **more}])
+    endings = Endings(
+        [
+            {
+                "files": "file",
+                "Miles": "mile",
+                "styles": "style",
+                "families": "family",
+                "ladies": "lady",
+                **more,
+            }
+        ]
+    )
     cut, change, same = (LemmaRule.of(f"keep\t0\t\t{rule}") for rule in ("1\t", "3\ty", "0\t"))
     gains = endings.gains("apples", [cut, change])
     assert gains[0] > gains[1] == 0
@@ -93,7 +117,10 @@ def test_letters_that_no_change_took_away_speak_against_a_rule():
     cut, change = LemmaRule.of("keep\t0\t\t1\t"), LemmaRule.of("keep\t0\t\t3\ty")
     assert [endings.loss("apples", rule) for rule in (cut, change)] == [0, 1]
     assert [endings.loss("CHERRIES", rule) for rule in (cut, change)] == [0, 0]
-    assert [endings.loss(form, LemmaRule.of("keep\t0\t\t0\t")) for form in ("apples", "")] == [0, 0], "nothing is taken away"
+    assert [endings.loss(form, LemmaRule.of("keep\t0\t\t0\t")) for form in ("apples", "")] == [
+        0,
+        0,
+    ], "nothing is taken away"
 
 
 def test_lemmas_are_often_far_in_some_treebanks():

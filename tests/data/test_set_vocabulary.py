@@ -27,12 +27,18 @@ def test_only_attributes_with_elements_have_set_vocabularies_which_are_not_empty
 def test_known_values_keep_their_numbers_and_unknown_ones_get_that_of_the_most_similar():
     vocabulary = vocabulary_for("feats_pairs", FEATS)
     assert vocabulary.encode(FEATS) == [N_RESERVED + i for i in range(4)]
-    assert vocabulary.encode(["Number=Sing", "Case=Nom|Person=3|Number=Plur|Tense=Past"]) == [N_RESERVED + 1, N_RESERVED + 3]
-    assert vocabulary.encode(["Gender=Fem"]) == [N_RESERVED]  # nothing in common with any: the most frequent one
+    assert vocabulary.encode(["Number=Sing", "Case=Nom|Person=3|Number=Plur|Tense=Past"]) == [
+        N_RESERVED + 1,
+        N_RESERVED + 3,
+    ]
+    # nothing in common with any: the most frequent one
+    assert vocabulary.encode(["Gender=Fem"]) == [N_RESERVED]
 
 
 def test_no_set_of_a_value_is_made_for_each_known_one():
-    """A value of 150,000 elements took 3 s: as many unions of so many elements as there are known values."""
+    """A value of 150,000 elements took 3 s: as many unions of so many elements as there are known
+    values.
+    """
     elements = [str(number) for number in range(50_000)]
     vocabulary = SetVocabulary(["a", "b"], lambda text: elements if text == "long" else [text])
     tracemalloc.start()
@@ -52,7 +58,9 @@ def test_memory_for_unknown_values_is_bounded_in_bytes():
         assert tracemalloc.get_traced_memory()[0] < 10 * 2**20
     finally:
         tracemalloc.stop()
-    assert vocabulary.encode([f"Case=Nom|{'x' * 2**24}"]) == vocabulary.encode(["Case=Nom|0" + "x" * 2**20])
+    assert vocabulary.encode([f"Case=Nom|{'x' * 2**24}"]) == vocabulary.encode(
+        ["Case=Nom|0" + "x" * 2**20]
+    )
 
 
 @given(st.lists(sets, min_size=1, unique=True), st.lists(sets))
@@ -65,8 +73,13 @@ def test_values_with_an_element_that_no_known_value_has_are_told_from_others(kno
     encoded = vocabularies.encode([sentence_of(values), sentence_of(values[:1])])
     assert vocabularies.unknown_counts(encoded)["feats_pairs"] == sum(expected) + sum(expected[:1])
     for part in (encoded.span(1, 2), encoded.take(np.array([1]))):
-        assert vocabularies.unknown_counts(part) == {"feats_pairs": sum(expected[:1]), "upos": len(values[:1])}
-    assert vocabularies.unknown_counts(encoded, [len(values), 0])["feats_pairs"] == sum(expected[-1:])
+        assert vocabularies.unknown_counts(part) == {
+            "feats_pairs": sum(expected[:1]),
+            "upos": len(values[:1]),
+        }
+    assert vocabularies.unknown_counts(encoded, [len(values), 0])["feats_pairs"] == sum(
+        expected[-1:]
+    )
 
 
 def sentence_of(feats: list[str]) -> SimpleNamespace:
@@ -80,7 +93,9 @@ def test_no_known_set_is_more_similar(known, value):
     found = known[vocabulary.encode([value])[0] - N_RESERVED]
 
     def likeness(a: str, b: str) -> float:
-        return len(set(a.split("|")) & set(b.split("|"))) / len(set(a.split("|")) | set(b.split("|")))
+        return len(set(a.split("|")) & set(b.split("|"))) / len(
+            set(a.split("|")) | set(b.split("|"))
+        )
 
     assert likeness(found, value) == max(likeness(symbol, value) for symbol in known)
 

@@ -42,8 +42,12 @@ FORMS = ["don't", "\u00ab", "\u00bb", "House", "house", "-", "l\u2019", "US", "\
 )
 def test_forms(form, found):
     vocabulary = SimilarVocabulary(FORMS)
-    assert vocabulary.encode([form]) == [UNKNOWN if found is None else N_RESERVED + FORMS.index(found)]
-    assert vocabulary.encode_exactly([form]) == [N_RESERVED + FORMS.index(form) if form in FORMS else UNKNOWN]
+    assert vocabulary.encode([form]) == [
+        UNKNOWN if found is None else N_RESERVED + FORMS.index(found)
+    ]
+    assert vocabulary.encode_exactly([form]) == [
+        N_RESERVED + FORMS.index(form) if form in FORMS else UNKNOWN
+    ]
 
 
 CHARACTERS = ["a", "e", "1", "'", "\u00bb", "-", "(", "\u00c9", "\u2192", "."]
@@ -80,9 +84,16 @@ def test_characters(character, found):
 
 def test_only_attributes_of_forms_have_similar_values():
     kinds = {
-        name: type(attribute_vocabulary(name, ["a"], True)) for name in ("form", "suffix3", "upos", "lemma", "feats_pairs")
+        name: type(attribute_vocabulary(name, ["a"], True))
+        for name in ("form", "suffix3", "upos", "lemma", "feats_pairs")
     }
-    assert [*kinds.values()] == [SimilarVocabulary, SimilarVocabulary, Vocabulary, Vocabulary, SetVocabulary]
+    assert [*kinds.values()] == [
+        SimilarVocabulary,
+        SimilarVocabulary,
+        Vocabulary,
+        Vocabulary,
+        SetVocabulary,
+    ]
     assert type(attribute_vocabulary("form", ["a"], False)) is Vocabulary
 
 
@@ -94,25 +105,56 @@ def test_a_vocabulary_without_symbols_knows_nothing_similar():
 def test_a_form_has_the_lemma_of_one_with_other_quotes():
     """In any case, whether or not similar forms count otherwise; a dash stays."""
     seen = {(): {"don't": "do not", "l\u2019": "le", "x-y": "x"}, ("X",): {"\u00abx\u00bb": "x"}}
-    forms = [["don\u2019t", "don't", "l'", '"x"', "Don\u2019t", "DON\u2019T", "a\u2019b", "c\u2011d", "\u2014", "e"]]
-    own = ["don't", "don't", "l\u2019", "\u00abx\u00bb", "Don't", "DON'T", "a\u2019b", "c-d", "\u2014", "e"]
+    forms = [
+        [
+            "don\u2019t",
+            "don't",
+            "l'",
+            '"x"',
+            "Don\u2019t",
+            "DON\u2019T",
+            "a\u2019b",
+            "c\u2011d",
+            "\u2014",
+            "e",
+        ]
+    ]
+    own = [
+        "don't",
+        "don't",
+        "l\u2019",
+        "\u00abx\u00bb",
+        "Don't",
+        "DON'T",
+        "a\u2019b",
+        "c-d",
+        "\u2014",
+        "e",
+    ]
     for similar in (False, True):
         lemmas = Lemmas(["keep\t0\t\t0\t"], ["upos"], seen)
-        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], similar)}, tasks=[LemmaTask(lemmas, {})])
+        vocabularies = Vocabularies(
+            {"form": attribute_vocabulary("form", ["e"], similar)}, tasks=[LemmaTask(lemmas, {})]
+        )
         assert vocabularies.tokens_to_lemmatize(forms) == ["", *own]
 
 
 def test_new_forms_have_the_quotes_that_forms_with_lemmas_have():
     for known, other in (("'", "\u2019"), ("\u2019", "'")):
         lemmas = Lemmas(["keep\t0\t\t0\t"], [], {(): {f"m{known}athair": "mo"}})
-        vocabularies = Vocabularies({"form": attribute_vocabulary("form", ["e"], False)}, tasks=[LemmaTask(lemmas, {})])
+        vocabularies = Vocabularies(
+            {"form": attribute_vocabulary("form", ["e"], False)}, tasks=[LemmaTask(lemmas, {})]
+        )
         assert vocabularies.tokens_to_lemmatize([[f"d{other}uncail"]]) == ["", f"d{known}uncail"]
 
 
 def similar_model() -> TrainedModel:
     model = small_model("text")
     known = model.vocabularies
-    by_attribute = {name: attribute_vocabulary(name, own.symbols, True) for name, own in known.by_attribute.items()}
+    by_attribute = {
+        name: attribute_vocabulary(name, own.symbols, True)
+        for name, own in known.by_attribute.items()
+    }
     characters = Characters(["a", "b", "\u00e9"], 4, similar=True)
     model.vocabularies = Vocabularies(by_attribute, [characters], known.tasks)
     return model
@@ -120,11 +162,15 @@ def similar_model() -> TrainedModel:
 
 def test_further_characters_leave_it_as_it_was():
     wanted = SimpleNamespace(
-        spec=SimpleNamespace(encoder=SimpleNamespace(characters=CharacterSpec(2, 2, longest=3))), similar=True
+        spec=SimpleNamespace(encoder=SimpleNamespace(characters=CharacterSpec(2, 2, longest=3))),
+        similar=True,
     )
     for similar in (False, True):
         more = Characters(["a"], 3, similar).extended(wanted, [SimpleNamespace(forms=["bb"])], {})
-        assert (more.numbers_of("B"), more.symbols) == ([N_RESERVED + 1 if similar else UNKNOWN], ["a", "b"])
+        assert (more.numbers_of("B"), more.symbols) == (
+            [N_RESERVED + 1 if similar else UNKNOWN],
+            ["a", "b"],
+        )
     new = Characters.new(wanted, [SimpleNamespace(forms=["bb"])])
     assert new is not None
     assert new.numbers_of("B") == [N_RESERVED]
@@ -138,7 +184,9 @@ def test_a_folder_says_whether_similar_values_count(tmp_path):
         assert found.similar is (name == "similar")
         encode = [found.by_attribute["form"].encode(["B"]), found.parts[1].numbers_of("B")]
         assert encode == ([[N_RESERVED + 1]] * 2 if name == "similar" else [[UNKNOWN]] * 2)
-        assert ("similar" in json.loads((tmp_path / name / "vocabularies.json").read_text())) is (name == "similar")
+        assert ("similar" in json.loads((tmp_path / name / "vocabularies.json").read_text())) is (
+            name == "similar"
+        )
     change(tmp_path / "similar" / "vocabularies.json", lambda found: found.update(similar="yes"))
     with pytest.raises(ModelError, match="similar"):
         TrainedModel.load(tmp_path / "similar")

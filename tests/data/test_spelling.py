@@ -27,10 +27,13 @@ SYMBOLS = {
     "lemma": ["\u00e1b"],
 }
 VOCABULARIES = Vocabularies(
-    {name: Vocabulary(symbols) for name, symbols in SYMBOLS.items()}, [Characters(["a", "e", "\u00e9", "\u0301", "\uac00"], 4)]
+    {name: Vocabulary(symbols) for name, symbols in SYMBOLS.items()},
+    [Characters(["a", "e", "\u00e9", "\u0301", "\uac00"], 4)],
 )
 FORMS = st.lists(
-    st.text(min_size=1, max_size=6) | st.text("aeb\u00e9\u00c9\u0301\u0323\uac00\ub098", min_size=1, max_size=6), max_size=5
+    st.text(min_size=1, max_size=6)
+    | st.text("aeb\u00e9\u00c9\u0301\u0323\uac00\ub098", min_size=1, max_size=6),
+    max_size=5,
 )
 
 
@@ -42,18 +45,36 @@ def words(forms, lemmas=None):
 @given(FORMS)
 def test_decomposed_forms_have_the_numbers_of_composed_ones(forms):
     composed, decomposed = ([normalize(form, one) for one in forms] for form in ("NFC", "NFD"))
-    one, other = (VOCABULARIES.encode([words(given), words(["a"])]) for given in (composed, decomposed))
+    one, other = (
+        VOCABULARIES.encode([words(given), words(["a"])]) for given in (composed, decomposed)
+    )
     np.testing.assert_array_equal(one.values, other.values)
     by_part = [part.encode([words(composed), words(["a"])]) for part in VOCABULARIES.parts]
-    np.testing.assert_array_equal(one.values, np.concatenate(by_part))  # what is composed is looked up as it stands
+    # what is composed is looked up as it stands
+    np.testing.assert_array_equal(one.values, np.concatenate(by_part))
 
 
 def test_a_vocabulary_may_have_decomposed_forms():
-    """A form that is not composed in the vocabulary is found; others are composed, unless most are decomposed."""
-    some = Vocabularies({"form": Vocabulary([DECOMPOSED, "\u00e1", "\u00ed"]), "suffix3": Vocabulary([DECOMPOSED, "\u00fa"])})
+    """A form that is not composed in the vocabulary is found; others are composed,
+    unless most are decomposed.
+    """
+    some = Vocabularies(
+        {
+            "form": Vocabulary([DECOMPOSED, "\u00e1", "\u00ed"]),
+            "suffix3": Vocabulary([DECOMPOSED, "\u00fa"]),
+        }
+    )
     found = some.encode([words([DECOMPOSED, "a\u0301", "u\u0301"])]).values[:, 1:]
-    assert found.tolist() == [[N_RESERVED, N_RESERVED + 1, UNKNOWN], [N_RESERVED, UNKNOWN, N_RESERVED + 1]]
-    most = Vocabularies({"form": Vocabulary([DECOMPOSED, "i\u0301", "\u00e1"]), "suffix3": Vocabulary(["u\u0301", "\u00fa"])})
+    assert found.tolist() == [
+        [N_RESERVED, N_RESERVED + 1, UNKNOWN],
+        [N_RESERVED, UNKNOWN, N_RESERVED + 1],
+    ]
+    most = Vocabularies(
+        {
+            "form": Vocabulary([DECOMPOSED, "i\u0301", "\u00e1"]),
+            "suffix3": Vocabulary(["u\u0301", "\u00fa"]),
+        }
+    )
     assert most.encode([words(["u\u0301"])]).values[:, 1].tolist() == [UNKNOWN, N_RESERVED]
     assert most.encode([words([DECOMPOSED])]).values[0, 1] == N_RESERVED
 
@@ -69,17 +90,36 @@ def test_forms_that_need_no_change_are_not_copied(forms):
 def test_lemmas_are_predicted_from_composed_forms():
     lemmas = Lemmas(["keep\t0\t\t0\t"], seen={(): {"i\u0301": "i", "\u00e1": "a", "\u00fa": "u"}})
     model = Vocabularies({"form": Vocabulary([])}, tasks=[LemmaTask(lemmas, {})])
-    assert model.tokens_to_lemmatize([["a\u0301", "i\u0301"], ["b"]]) == ["", "\u00e1", "i\u0301", "", "b"]
+    assert model.tokens_to_lemmatize([["a\u0301", "i\u0301"], ["b"]]) == [
+        "",
+        "\u00e1",
+        "i\u0301",
+        "",
+        "b",
+    ]
 
 
 def test_a_lexicon_of_lemmas_may_be_decomposed(tmp_path):
-    (tmp_path / "lexicon.tsv").write_text(f"{DECOMPOSED}ta\t_\t{E}tat\n{E}t\t_\tx\ne\u0301t\t_\ty\n", encoding="utf-8")
+    (tmp_path / "lexicon.tsv").write_text(
+        f"{DECOMPOSED}ta\t_\t{E}tat\n{E}t\t_\tx\ne\u0301t\t_\ty\n", encoding="utf-8"
+    )
     lexicon = LemmaLexicon.read(tmp_path / "lexicon.tsv")
-    assert lexicon.lemma(f"{E}ta", "X", "_") == lexicon.lemma(f"{DECOMPOSED}ta", "X", "_") == f"{E}tat"
-    assert (lexicon.lemma(f"{E}t", "X", "_"), lexicon.lemma(f"{DECOMPOSED}t", "X", "_")) == ("x", "y")
+    assert (
+        lexicon.lemma(f"{E}ta", "X", "_") == lexicon.lemma(f"{DECOMPOSED}ta", "X", "_") == f"{E}tat"
+    )
+    assert (lexicon.lemma(f"{E}t", "X", "_"), lexicon.lemma(f"{DECOMPOSED}t", "X", "_")) == (
+        "x",
+        "y",
+    )
 
 
 def test_the_segmenter_reads_composed_tokens():
-    vocabularies = {name: Vocabulary(["\u00e9t\u00e9", "\u00e9t", "t\u00e9", "\u00e9", "111"]) for name in ATTRIBUTES}
-    one, other = (encoded(vocabularies, [Token(form, (form,), True)]) for form in ("\u00c9t\u00e9", "E\u0301te\u0301"))
+    vocabularies = {
+        name: Vocabulary(["\u00e9t\u00e9", "\u00e9t", "t\u00e9", "\u00e9", "111"])
+        for name in ATTRIBUTES
+    }
+    one, other = (
+        encoded(vocabularies, [Token(form, (form,), True)])
+        for form in ("\u00c9t\u00e9", "E\u0301te\u0301")
+    )
     assert one.tolist() == other.tolist()

@@ -34,7 +34,10 @@ def test_vectors_of_forms_are_the_principal_components_of_the_means_of_embedding
     assert vectors.dtype == np.float16
     assert vectors.shape == (len(subwords), 4)
     assert not vectors[:N_RESERVED].any()
-    whole, table = Subwords((folder / TOKENIZER).read_text(encoding="utf-8")), load_file(folder / WEIGHTS)
+    whole, table = (
+        Subwords((folder / TOKENIZER).read_text(encoding="utf-8")),
+        load_file(folder / WEIGHTS),
+    )
     embeddings = table["embeddings.word_embeddings.weight"].astype(np.float64)
     forms = sorted(set(FORMS))
     means = np.array([embeddings[whole.pieces(form)[0]].mean(axis=0) for form in forms])
@@ -72,10 +75,16 @@ def test_pieces_of_other_scripts_are_left_out_and_the_others_stay_what_they_are(
 
 @pytest.mark.extras
 def test_word_pieces_all_stay(tmp_path):
-    folder = write_encoder(tmp_path / "encoder", "WordPiece", "bert.embeddings.word_embeddings.weight")
+    folder = write_encoder(
+        tmp_path / "encoder", "WordPiece", "bert.embeddings.word_embeddings.weight"
+    )
     subwords, vectors = read_pretrained(folder, FORMS, SIZE + 1)
     assert vectors.shape[1] == SIZE  # no more components than there are numbers
-    assert len(vectors) == len(json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))["model"]["vocab"]) + N_RESERVED
+    assert (
+        len(vectors)
+        == len(json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))["model"]["vocab"])
+        + N_RESERVED
+    )
     assert subwords.pieces("λβ")[1] == ["λ", "##β"]
     assert subwords.pieces("Ш")[1] == ["[UNK]"]
 
@@ -103,7 +112,9 @@ def test_the_pieces_of_a_byte_level_tokenizer_begin_with_the_blank_before_a_word
 
 @pytest.mark.extras
 def test_the_same_bytes_every_time(folder):
-    (one, first), (two, second) = (read_pretrained(folder, forms, 3) for forms in (FORMS, FORMS[::-1]))
+    (one, first), (two, second) = (
+        read_pretrained(folder, forms, 3) for forms in (FORMS, FORMS[::-1])
+    )
     assert one.description == two.description
     assert first.tobytes() == second.tobytes()
 
@@ -125,7 +136,9 @@ def test_vocabularies_put_them_between_attributes_and_characters(folder):
 
 
 def weights(**tensors):
-    return lambda folder: save_file({name.replace("_", "."): values for name, values in tensors.items()}, folder / WEIGHTS)
+    return lambda folder: save_file(
+        {name.replace("_", "."): values for name, values in tensors.items()}, folder / WEIGHTS
+    )
 
 
 def tokenizer_with(*place_and_value):
@@ -139,12 +152,30 @@ NOTHING_LEFT = {"type": "Replace", "pattern": {"Regex": "."}, "content": ""}
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda folder: (folder / WEIGHTS).unlink(), rf"{WEIGHTS}: the input embeddings .* cannot be read"),
-        (lambda folder: (folder / WEIGHTS).write_bytes(b"x" * 99), rf"{WEIGHTS}: the input embeddings"),
-        (weights(other=np.ones((2, 2), np.float32)), r"no tensor in it ends in word_embeddings\.weight"),
-        (weights(wte_weight=np.full((99, 5), np.nan, np.float32)), r"wte\.weight is no table of finite numbers"),
-        (weights(wte_weight=np.ones((99, 5), np.int16)), r"wte\.weight is I16; save the encoder in float16"),
-        (weights(wte_weight=np.ones((9, 5), np.float32)), rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors"),
+        (
+            lambda folder: (folder / WEIGHTS).unlink(),
+            rf"{WEIGHTS}: the input embeddings .* cannot be read",
+        ),
+        (
+            lambda folder: (folder / WEIGHTS).write_bytes(b"x" * 99),
+            rf"{WEIGHTS}: the input embeddings",
+        ),
+        (
+            weights(other=np.ones((2, 2), np.float32)),
+            r"no tensor in it ends in word_embeddings\.weight",
+        ),
+        (
+            weights(wte_weight=np.full((99, 5), np.nan, np.float32)),
+            r"wte\.weight is no table of finite numbers",
+        ),
+        (
+            weights(wte_weight=np.ones((99, 5), np.int16)),
+            r"wte\.weight is I16; save the encoder in float16",
+        ),
+        (
+            weights(wte_weight=np.ones((9, 5), np.float32)),
+            rf"{TOKENIZER} has 42 pieces, {WEIGHTS} 9 vectors",
+        ),
         (lambda folder: (folder / TOKENIZER).unlink(), "name a folder of a pretrained encoder"),
         (tokenizer_with("normalizer", NOTHING_LEFT), "finds no pieces in any form"),
         (tokenizer_with("model", "unk_id", None), "cannot use this tokenizer"),
@@ -160,5 +191,8 @@ def test_a_folder_that_cannot_be_read(folder, edit, message):
 
 def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(SubwordError, match=r"not installed; pip install tokenizers, or pip install '\.\[subwords\]'"):
+    with pytest.raises(
+        SubwordError,
+        match=r"not installed; pip install tokenizers, or pip install '\.\[subwords\]'",
+    ):
         Subwords("{}")

@@ -48,7 +48,12 @@ def assert_plain(treebank: Treebank) -> None:
     assert first.deprels == ["case", "det", "root"]
     assert second.forms == ["#"]
     assert len(first) == 3
-    assert (len(treebank), treebank.n_words, treebank.n_multiword_tokens, treebank.n_empty_nodes) == (2, 4, 1, 1)
+    assert (
+        len(treebank),
+        treebank.n_words,
+        treebank.n_multiword_tokens,
+        treebank.n_empty_nodes,
+    ) == (2, 4, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -70,12 +75,16 @@ def test_the_same_is_read_however_it_is_written(tmp_path, content):
 
 @pytest.mark.parametrize(("package", "ending"), [(gzip, "gz"), (lzma, "xz"), (bz2, "bz2")])
 def test_compressed_files_by_name(tmp_path, package, ending):
-    assert_plain(read_treebank(written(tmp_path, package.compress(PLAIN.encode()), f"file.conllu.{ending}")))
+    assert_plain(
+        read_treebank(written(tmp_path, package.compress(PLAIN.encode()), f"file.conllu.{ending}"))
+    )
 
 
 def test_where_and_report(tmp_path):
     treebank = read_treebank(written(tmp_path, PLAIN))
-    assert re.fullmatch(r".*file\.conllu, line 10, sentence 2 \(sent_id second\)", treebank[1].where)
+    assert re.fullmatch(
+        r".*file\.conllu, line 10, sentence 2 \(sent_id second\)", treebank[1].where
+    )
     assert treebank.summary == {
         "sentences": 2,
         "words": 4,
@@ -84,7 +93,10 @@ def test_where_and_report(tmp_path):
         "empty_nodes_skipped": 1,
         "sentences_skipped": 0,
     }
-    assert "2 sentences, 4 words, 0.0% non-projective trees (skipped: 1 multiword token, 1 empty node)" in str(treebank)
+    assert (
+        "2 sentences, 4 words, 0.0% non-projective trees (skipped: 1 multiword token, 1 empty node)"
+        in str(treebank)
+    )
 
 
 def test_trees_are_packed_for_the_oracles(tmp_path):
@@ -110,7 +122,11 @@ LONG, SHOWN = "9" * 5000, "9" * 60  # Python converts no number of more than 4,3
 
 # Sentences behind two comments, the lines of their faults, and what is said of them.
 BAD_SENTENCES = [
-    (WORDS.replace("\t_\t_\n", "\t_\n"), 3, "9 columns where CoNLL-U has 10; separate the columns by tabs"),
+    (
+        WORDS.replace("\t_\t_\n", "\t_\n"),
+        3,
+        "9 columns where CoNLL-U has 10; separate the columns by tabs",
+    ),
     (WORDS.replace(SECOND_WORD, SECOND_WORD[:-1] + "\t_\n"), 4, "11 columns"),
     (WORDS.replace("\t_\n", "\t_\t\n"), 3, "11 columns"),
     (WORDS.replace("\t", "    "), 3, "1 column where CoNLL-U has 10: they are separated by blanks"),
@@ -120,20 +136,38 @@ BAD_SENTENCES = [
     ("\r" + WORDS, 3, r"'\r1' is not an id"),
     (with_heads(0, LONG), 4, f"the head {SHOWN}... (5,000 characters) is outside 0..2"),
     (LONG + WORDS[1:], 3, f"word {SHOWN}... (5,000 characters) where word 1"),
-    (without_columns(f"1-{LONG}") + WORDS, 3, f"multiword token 1-{SHOWN[2:]}... (5,002 characters) ends after the last word"),
-    (WORDS + without_columns(f"{LONG}.1"), 5, f"empty node {SHOWN}... (5,002 characters) after word 2"),
+    (
+        without_columns(f"1-{LONG}") + WORDS,
+        3,
+        f"multiword token 1-{SHOWN[2:]}... (5,002 characters) ends after the last word",
+    ),
+    (
+        WORDS + without_columns(f"{LONG}.1"),
+        5,
+        f"empty node {SHOWN}... (5,002 characters) after word 2",
+    ),
     (WORDS.replace("2\tb", "x" * 2**20 + "\tb"), 4, f"'{'x' * 60}... (1,048,576 characters)' is"),
-    (with_heads(0, "x" * 2**20), 4, f"the head '{'x' * 60}... (1,048,576 characters)' is not a number"),
+    (
+        with_heads(0, "x" * 2**20),
+        4,
+        f"the head '{'x' * 60}... (1,048,576 characters)' is not a number",
+    ),
     (WORDS.replace("2\tb", "3\tb"), 4, "word 3 where word 2 is expected; number the words 1, 2, 3"),
     (WORDS + SECOND_WORD, 5, "word 2 where word 3"),
     (WORDS.replace("1\ta\ta", "0\ta\ta"), 3, "word 0 where word 1"),
-    (WORDS.replace("2\tb", "b\tb"), 4, "'b' is not an id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty"),
+    (
+        WORDS.replace("2\tb", "b\tb"),
+        4,
+        "'b' is not an id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty",
+    ),
     (WORDS.replace("2\tb", "٢\tb"), 4, "is not an id"),
     (WORDS + without_columns("1-2"), 5, "multiword token 1-2 before word 3; put its line before"),
     (without_columns("1-0") + WORDS, 3, "multiword token 1-0 ends before it begins"),
     (without_columns("1-3") + WORDS, 3, "multiword token 1-3 ends after the last word"),
     (
-        without_columns("1-2") + WORDS.replace(SECOND_WORD, without_columns("2-3") + SECOND_WORD) + THIRD_WORD,
+        without_columns("1-2")
+        + WORDS.replace(SECOND_WORD, without_columns("2-3") + SECOND_WORD)
+        + THIRD_WORD,
         5,
         "multiword token 2-3 overlaps",
     ),
@@ -143,13 +177,21 @@ BAD_SENTENCES = [
     (with_heads(0, 3).replace("2\ta", "# b\n2\ta"), 5, "the head 3 is outside"),
     (without_columns("1-2") + with_heads(0, 3), 5, "the head 3 is outside"),
     (with_heads(0, -1), 4, "the head '-1' is not a number"),
-    (with_heads(0, "_"), 4, "the head '_' is not a number; write the id of a word, or 0 for the root"),
+    (
+        with_heads(0, "_"),
+        4,
+        "the head '_' is not a number; write the id of a word, or 0 for the root",
+    ),
     (with_heads(0, "1.0"), 4, "the head '1.0' is not a number"),
     (with_heads(0, "1_0"), 4, "the head '1_0' is not a number"),  # int() would take it
     (with_heads(0, 2), 4, "a cycle: the heads lead from 2 -> 2; attach"),
     (with_heads(0, 4, 2, 3, 2), 4, "a cycle: the heads lead from 2 -> 4 -> 3 -> 2"),
     (with_heads(2, 1), 3, "no root: no word has head 0; give the root of the sentence head 0"),
-    (with_heads(2, 0, 0), 5, "several roots: the words 2, 3 have head 0; give all but one of them another head"),
+    (
+        with_heads(2, 0, 0),
+        5,
+        "several roots: the words 2, 3 have head 0; give all but one of them another head",
+    ),
 ]
 
 
@@ -158,7 +200,9 @@ def test_bad_sentences_are_named_with_their_line_and_mend(tmp_path, text, line, 
     path = written(tmp_path, "# sent_id = bad\n# other comment\n" + text)
     with pytest.raises(TreebankError) as raised:
         read_treebank(path)
-    assert re.match(rf"{re.escape(str(path))}, line {line}, sentence 1( \(sent_id bad\))?: ", str(raised.value)), raised.value
+    assert re.match(
+        rf"{re.escape(str(path))}, line {line}, sentence 1( \(sent_id bad\))?: ", str(raised.value)
+    ), raised.value
     assert message in str(raised.value)
 
     # The same after another sentence, without comments: other numbers.
@@ -170,7 +214,8 @@ def test_values_are_as_they_are_written(tmp_path):
     """Long ones are cut in messages alone."""
     (read,) = read_treebank(written(tmp_path, WORDS.replace("\ta\ta\t", "\t a \ta  \t")))
     assert (read.forms, read.lemmas) == ([" a ", "b"], ["a  ", "b"])
-    (read,) = read_treebank(written(tmp_path, WORDS.replace("\t_\n", "\t\n")))  # a last column may be empty
+    # a last column may be empty
+    (read,) = read_treebank(written(tmp_path, WORDS.replace("\t_\n", "\t\n")))
     assert (read.forms, read.lemmas) == (["a", "b"], ["a", "b"])
     (read,) = read_treebank(written(tmp_path, with_heads(0, "0" * 5000 + "1")))
     assert read.heads == [0, 1]
@@ -179,7 +224,17 @@ def test_values_are_as_they_are_written(tmp_path):
 
 
 NOT_NUMBERED = WORDS.replace("2\tb", "x\tb")
-FAULTY = "\n".join([WORDS, with_heads(0, 0), WORDS, with_heads(0, "_"), NOT_NUMBERED, WORDS + WORDS, without_columns("0.1")])
+FAULTY = "\n".join(
+    [
+        WORDS,
+        with_heads(0, 0),
+        WORDS,
+        with_heads(0, "_"),
+        NOT_NUMBERED,
+        WORDS + WORDS,
+        without_columns("0.1"),
+    ]
+)
 
 
 def test_all_faults_are_told(tmp_path):
@@ -187,7 +242,9 @@ def test_all_faults_are_told(tmp_path):
     with pytest.raises(TreebankError) as raised:
         read_treebank(path)
     *faults, summary = str(raised.value).splitlines()
-    assert [re.sub(r".*, line (\d+), sentence (\d+): ", r"\1 \2 ", fault)[:20] for fault in faults] == [
+    assert [
+        re.sub(r".*, line (\d+), sentence (\d+): ", r"\1 \2 ", fault)[:20] for fault in faults
+    ] == [
         "5 2 several roots: t",
         "11 4 the head '_' is",
         "14 5 'x' is not an i",
@@ -196,7 +253,10 @@ def test_all_faults_are_told(tmp_path):
     ]
     assert re.match(r"5 faults; .*treebank\.on_error=skip", summary)
     many = written(tmp_path, "\n".join([with_heads(0, 0)] * 70))
-    with pytest.raises(TreebankError, match=r"line 59, sentence 20: .*\n70 faults, of which these are the first 20; "):
+    with pytest.raises(
+        TreebankError,
+        match=r"line 59, sentence 20: .*\n70 faults, of which these are the first 20; ",
+    ):
         read_treebank(many)
 
 
@@ -213,7 +273,8 @@ def test_faulty_sentences_can_be_left_out(tmp_path):
         "word ... where word ... is expected",
         "a sentence without words",
     ]
-    for content in (with_heads(0, 0), FAULTY.encode() + b"\n\xff\n"):  # no sentence is left, or what follows cannot be read
+    # no sentence is left, or what follows cannot be read
+    for content in (with_heads(0, 0), FAULTY.encode() + b"\n\xff\n"):
         with pytest.raises(TreebankError, match=r"several roots"):
             read_treebank(written(tmp_path, content), skip=True)
 
@@ -249,7 +310,10 @@ def test_bad_files(tmp_path, content, message):
 
 
 def test_files_that_cannot_be_opened(tmp_path):
-    for path, message in ((tmp_path / "missing.conllu", r"missing\.conllu: there is no such file"), (tmp_path, "is a folder")):
+    for path, message in (
+        (tmp_path / "missing.conllu", r"missing\.conllu: there is no such file"),
+        (tmp_path, "is a folder"),
+    ):
         with pytest.raises(TreebankError, match=message):
             read_treebank(path)
     for name, content in (
@@ -280,7 +344,8 @@ def test_trees_are_told_from_other_heads_as_by_following_heads_from_every_word(h
             assert expected
 
 
-# Words of the training parts and percentage of non-projective trees as Nederhof (2019), Table 7, has them.
+# Words of the training parts and percentage of non-projective trees as Nederhof (2019),
+# Table 7, has them.
 @pytest.mark.parametrize(
     ("name", "words", "nonprojective"),
     [

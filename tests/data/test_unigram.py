@@ -1,4 +1,6 @@
-"""Segmentation by a unigram model against all segmentations of a word, and against the package ``tokenizers``."""
+"""Segmentation by a unigram model against all segmentations of a word,
+and against the package ``tokenizers``.
+"""
 
 import json
 import math
@@ -16,7 +18,10 @@ VOCABULARY = ["<unk>", MARK, "a", "b", "é", "ab", "aa", f"{MARK}a", f"{MARK}ab"
 
 
 def description(scores: list[float], **changes: object) -> dict:
-    normalizers = [{"type": "NFKC"}, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]
+    normalizers = [
+        {"type": "NFKC"},
+        {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+    ]
     special = {"<s>": {"id": "<s>", "ids": [11], "tokens": ["<s>"]}}
     parts = [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<s>", "type_id": 0}}]
     return {
@@ -25,8 +30,18 @@ def description(scores: list[float], **changes: object) -> dict:
         "padding": None,
         "added_tokens": [],
         "normalizer": {"type": "Sequence", "normalizers": normalizers},
-        "pre_tokenizer": {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "always", "split": True},
-        "post_processor": {"type": "TemplateProcessing", "single": parts, "pair": [*parts, *parts], "special_tokens": special},
+        "pre_tokenizer": {
+            "type": "Metaspace",
+            "replacement": MARK,
+            "prepend_scheme": "always",
+            "split": True,
+        },
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": parts,
+            "pair": [*parts, *parts],
+            "special_tokens": special,
+        },
         "decoder": None,
         "model": {
             "type": "Unigram",
@@ -93,7 +108,14 @@ def test_blanks_marks_and_forms_of_unicode():
         {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AA=="}},
         {"normalizer": {"type": "Lowercase"}},
         {"pre_tokenizer": {"type": "Whitespace"}},
-        {"pre_tokenizer": {"type": "Metaspace", "replacement": MARK, "prepend_scheme": "first", "split": True}},
+        {
+            "pre_tokenizer": {
+                "type": "Metaspace",
+                "replacement": MARK,
+                "prepend_scheme": "first",
+                "split": True,
+            }
+        },
         {"pre_tokenizer": None},
         {"model": {"type": "WordPiece", "vocab": {"a": 0}}},
         {"model": {"type": "Unigram", "unk_id": None, "vocab": [["a", -1.0]]}},
@@ -109,9 +131,14 @@ def test_other_tokenizers_are_left_to_the_package(changes):
 
 
 @pytest.mark.extras
-@given(st.text(st.sampled_from([*LETTERS, MARK, " ", "\u0301", "ﬁ", "☃", "\u00a0"]), max_size=8), SCORES)
+@given(
+    st.text(st.sampled_from([*LETTERS, MARK, " ", "\u0301", "ﬁ", "☃", "\u00a0"]), max_size=8),
+    SCORES,
+)
 def test_the_pieces_are_those_of_the_package(form, scores):
-    package = pytest.importorskip("tokenizers", reason="tokenizers is not installed (extra subwords)")
+    package = pytest.importorskip(
+        "tokenizers", reason="tokenizers is not installed (extra subwords)"
+    )
     tokenizer = package.Tokenizer.from_str(json.dumps(description(scores)))
     encoding = tokenizer.encode(form, add_special_tokens=False)
     assert Subwords(json.dumps(description(scores))).pieces(form) == (encoding.ids, encoding.tokens)

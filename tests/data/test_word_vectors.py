@@ -16,9 +16,11 @@ from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.data.word_vectors import VectorFileError, VectorTraining, WordVectors
 from tests.forked import new_python
 
-SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a", "cat", "sees"]] * 5 + [
-    ["hapax", "legomenon"]
-]
+SENTENCES = [
+    ["the", "cat", "sees", "the", "dog"],
+    ["the", "dog", "sleeps"],
+    ["a", "cat", "sees"],
+] * 5 + [["hapax", "legomenon"]]
 
 
 @pytest.mark.posix
@@ -32,7 +34,10 @@ pwd.getpwuid = unknown
 del os.environ["HOME"]
 print(WordVectors.train({SENTENCES!r}, VectorTraining(10), 3).matrix.tobytes().hex())
 """
-    one, other = (WordVectors.train(SENTENCES, VectorTraining(10), seed).matrix.tobytes().hex() for seed in (3, 4))
+    one, other = (
+        WordVectors.train(SENTENCES, VectorTraining(10), seed).matrix.tobytes().hex()
+        for seed in (3, 4)
+    )
     assert new_python(code).strip() == one != other
 
 
@@ -62,7 +67,9 @@ def word2vec_file(path: Path, binary: bool, words: str = "un deux") -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize(("name", "binary"), [("v.txt", False), ("v.bin", True), ("v.vec", True), ("v.bin", False)])
+@pytest.mark.parametrize(
+    ("name", "binary"), [("v.txt", False), ("v.bin", True), ("v.vec", True), ("v.bin", False)]
+)
 def test_files_in_word2vec_formats_even_under_each_others_names(tmp_path, name, binary):
     word2vec_file(tmp_path / name, binary)
     vectors = WordVectors.read(tmp_path / name)
@@ -78,17 +85,30 @@ def test_a_part_of_a_file(tmp_path):
     wanted = WordVectors.read(path, wanted={"trois", "un", "quatre"})
     assert wanted.vocabulary.symbols == ["un", "trois"]
     np.testing.assert_array_equal(wanted.matrix[N_RESERVED:], [[1, 2, 3], [7, 8, 9]])
-    np.testing.assert_array_equal(wanted.matrix[UNKNOWN], [4, 5, 6])  # that of all rare ones, wanted or not
+    # that of all rare ones, wanted or not
+    np.testing.assert_array_equal(wanted.matrix[UNKNOWN], [4, 5, 6])
     with pytest.raises(ValueError, match="none of its forms"):
         WordVectors.read(path, wanted={"quatre"})
 
 
-def test_the_number_in_the_first_line_of_a_text_is_that_of_its_vectors_as_far_as_they_are_read(tmp_path):
+def test_the_number_in_the_first_line_of_a_text_is_that_of_its_vectors_as_far_as_they_are_read(
+    tmp_path,
+):
     rows = b"un 1 2 3\ndeux 4 5 6\n"
     for limit, said in ((None, "there are 2;"), (3, "there are 2;"), (10, "there are 2;")):
-        refused(tmp_path / "v.vec", b"4 3\n" + rows, f"says 4 vectors of 3 numbers, but {said}", limit=limit)
+        refused(
+            tmp_path / "v.vec",
+            b"4 3\n" + rows,
+            f"says 4 vectors of 3 numbers, but {said}",
+            limit=limit,
+        )
     for limit, said in ((None, "there are 2;"), (2, "there are at least 2;"), (3, "there are 2;")):
-        refused(tmp_path / "v.vec", b"1 3\n" + rows, f"says 1 vector of 3 numbers, but {said}", limit=limit)
+        refused(
+            tmp_path / "v.vec",
+            b"1 3\n" + rows,
+            f"says 1 vector of 3 numbers, but {said}",
+            limit=limit,
+        )
     for count in (1, 2, 9):
         (tmp_path / "v.vec").write_bytes(b"%d 3\n" % count + rows)
         assert WordVectors.read(tmp_path / "v.vec", limit=1).vocabulary.symbols == ["un"]
@@ -98,7 +118,9 @@ def test_the_number_in_the_first_line_of_a_text_is_that_of_its_vectors_as_far_as
 def test_binary_files_of_fasttext_make_vectors_of_characters(tmp_path, fasttext):
     found = WordVectors.read(tmp_path / "v.bin", wanted={"cat", "catalogue"})
     assert found.vocabulary.symbols == ["cat", "catalogue"]
-    np.testing.assert_allclose(found.matrix[N_RESERVED:], [fasttext.wv["cat"], fasttext.wv["catalogue"]], rtol=1e-5)
+    np.testing.assert_allclose(
+        found.matrix[N_RESERVED:], [fasttext.wv["cat"], fasttext.wv["catalogue"]], rtol=1e-5
+    )
     assert WordVectors.read(tmp_path / "v.bin").vocabulary.symbols == list(fasttext.wv.index_to_key)
 
 
@@ -139,24 +161,40 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
     path = tmp_path / ("v.bin" if binary else "v.txt")
     content = word2vec_file(path, binary)
     row = content[len(b"2 3\n") :]
-    refused(path, content[:-10], f"says 2 vectors of 3 numbers, but {'word 2' if binary else 'line 3'} has not")
+    refused(
+        path,
+        content[:-10],
+        f"says 2 vectors of 3 numbers, but {'word 2' if binary else 'line 3'} has not",
+    )
     refused(path, b"3 3\n" + row, "says 3 vectors of 3 numbers, but")
     for limit in (3, 10):
         refused(path, b"3 3\n" + row, "says 3 vectors of 3 numbers, but", limit=limit)
-    assert WordVectors.read(path, limit=2).vocabulary.symbols == ["un", "deux"]  # more are neither read nor counted
+    # more are neither read nor counted
+    assert WordVectors.read(path, limit=2).vocabulary.symbols == ["un", "deux"]
     refused(path, b"2 4\n" + row, "says 2 vectors of 4 numbers, but")
     for limit in (None, 10**6):
-        refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but", limit=limit)
+        refused(
+            path,
+            b"999999999999 300\n" + row,
+            "says 999,999,999,999 vectors of 300 numbers, but",
+            limit=limit,
+        )
     refused(path, b"-1 3\n" + row, "does not begin with a line 'COUNT DIMENSIONS'")
     zipped = path.with_name(f"{path.name}.gz")
-    for damaged in (gzip.compress(content)[:-12], b"no gzip", gzip.compress(content)[:30] + b"\0" * 20):
+    for damaged in (
+        gzip.compress(content)[:-12],
+        b"no gzip",
+        gzip.compress(content)[:30] + b"\0" * 20,
+    ):
         refused(zipped, damaged, "damaged or cut off")
     zipped.write_bytes(gzip.compress(content))
     assert WordVectors.read(zipped).vocabulary.symbols == ["un", "deux"]
 
 
 @pytest.mark.parametrize("binary", [False, True])
-def test_words_that_come_again_and_bytes_that_are_no_text_are_left_out_and_counted(tmp_path, binary, caplog):
+def test_words_that_come_again_and_bytes_that_are_no_text_are_left_out_and_counted(
+    tmp_path, binary, caplog
+):
     path = tmp_path / ("v.bin" if binary else "v.vec")
     content = word2vec_file(path, binary, "un deux dex trois quatre")
     path.write_bytes(content.replace(b"dex", b"d\xffx").replace(b"trois", b"un"))
@@ -176,10 +214,16 @@ def test_text_with_and_without_a_first_line_compressed_or_not(tmp_path, suffix, 
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("v.vec", content)
     else:
-        path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}.get(suffix, bytes)(content))
+        path.write_bytes(
+            {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}.get(suffix, bytes)(
+                content
+            )
+        )
     vectors = WordVectors.read(path)
     assert vectors.vocabulary.symbols == ["un", "deux", ". . .", "d\u00e9j\u00e0 vu"]
-    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], [[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 1, 1]])
+    np.testing.assert_array_equal(
+        vectors.matrix[N_RESERVED:], [[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 1, 1]]
+    )
 
 
 def test_what_is_no_file_of_vectors_is_refused(tmp_path):
@@ -189,11 +233,21 @@ def test_what_is_no_file_of_vectors_is_refused(tmp_path):
     refused(tmp_path / "v.kv", b"", "save_word2vec_format")
     content = word2vec_file(tmp_path / "v.txt", binary=False)
     for number in (b"nan", b"inf"):
-        refused(tmp_path / "v.txt", content.replace(b"5.0", number), "the vector of 'deux' holds NaN or infinity")
+        refused(
+            tmp_path / "v.txt",
+            content.replace(b"5.0", number),
+            "the vector of 'deux' holds NaN or infinity",
+        )
     refused(tmp_path / "v.txt", b"1" + content[1:], "but there are 2")
     for length in (b"9" * 13, b"9" * 30):
-        refused(tmp_path / "v.txt", b"1 " + length + b"\na \0\1\2\3", "numbers a vector; correct it, or fetch it")
-    refused(tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3")
+        refused(
+            tmp_path / "v.txt",
+            b"1 " + length + b"\na \0\1\2\3",
+            "numbers a vector; correct it, or fetch it",
+        )
+    refused(
+        tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3"
+    )
 
 
 def test_damaged_files_of_fasttext(tmp_path, fasttext_file):
@@ -201,11 +255,23 @@ def test_damaged_files_of_fasttext(tmp_path, fasttext_file):
     for size in (5, 40, 100, 110, 200, 700):
         refused(path, fasttext_file[:size], "fetch it again|Fetch it again")
     labels, size = 8 + 56 + 8, 8 + 56
-    for at, value, message in ((labels, 2, "of word vectors"), (size, 2**30, "ends among its words"), (8, 7, "cannot be read")):
-        refused(path, fasttext_file[:at] + value.to_bytes(4, "little") + fasttext_file[at + 4 :], message)
+    for at, value, message in (
+        (labels, 2, "of word vectors"),
+        (size, 2**30, "ends among its words"),
+        (8, 7, "cannot be read"),
+    ):
+        refused(
+            path,
+            fasttext_file[:at] + value.to_bytes(4, "little") + fasttext_file[at + 4 :],
+            message,
+        )
     refused(tmp_path / "v.bin.gz", gzip.compress(fasttext_file), "uncompress it first")
     first = fasttext_file.index(struct.pack("<?2q", False, 50 + fasttext_file[size], 4)) + 17
-    refused(path, fasttext_file[:first] + struct.pack("<f", np.nan) + fasttext_file[first + 4 :], "holds NaN")
+    refused(
+        path,
+        fasttext_file[:first] + struct.pack("<f", np.nan) + fasttext_file[first + 4 :],
+        "holds NaN",
+    )
 
 
 def test_vocabularies_put_the_frequent_first_and_know_their_unknowns():

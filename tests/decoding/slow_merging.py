@@ -1,7 +1,8 @@
-"""Items that merge by signature: the readable reference for parser/decoding/beam/signature_beam.py, which says what they are.
+"""Items that merge by signature: the readable reference for parser/decoding/beam/signature_beam.py,
+which says what they are.
 
-Without a limit to the beam the best tree of all is found. Items stand for many computations, whose derivations are those of the
-items that they were made from.
+Without a limit to the beam the best tree of all is found. Items stand for many computations, whose
+derivations are those of the items that they were made from.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Item:
 
     Attributes:
         prefix: score of the best computation from the start.
-        inside: score of the best computation since the first token of s0 was shifted, that shift left out.
+        inside: score of the best computation since the first token of s0 was shifted,
+            that shift left out.
         began: the first token of s0; without ways s0 is this token alone.
         state: the configuration of the best computation.
         predictors: the items out of which the first token of s0 was shifted.
@@ -69,7 +71,9 @@ class Predictor(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way to make an item: from ``item`` and the predictor ``below`` by a transition that costs ``score``."""
+    """A way to make an item: from ``item`` and the predictor ``below`` by a transition that costs
+    ``score``.
+    """
 
     item: Item
     below: Predictor
@@ -89,7 +93,9 @@ def best_trees(last: Sequence[Item], n: int, k: int) -> list[Tree]:
             for under, top in product(derivations(way.below.item), derivations(way.item)):
                 score = under.score + (way.below.shift + top.score + way.score)
                 head, child = (under.root, top.root) if way.left else (top.root, under.root)
-                found.append(Derivation(score, head, under.arcs | top.arcs | {child: (head, way.relation)}))
+                found.append(
+                    Derivation(score, head, under.arcs | top.arcs | {child: (head, way.relation)})
+                )
         best: dict[frozenset, Derivation] = {}
         for one in sorted(found, key=lambda derivation: -derivation.score):
             best.setdefault(frozenset(one.arcs.items()), one)
@@ -97,7 +103,9 @@ def best_trees(last: Sequence[Item], n: int, k: int) -> list[Tree]:
 
     found = sorted((one for item in last for one in derivations(item)), key=lambda one: -one.score)
     arcs = [(one.score, [one.arcs[token] for token in range(1, n + 1)]) for one in found]
-    return distinct((Tree(score, *np.array(of_tree, np.int32).reshape(-1, 2).T) for score, of_tree in arcs), k)
+    return distinct(
+        (Tree(score, *np.array(of_tree, np.int32).reshape(-1, 2).T) for score, of_tree in arcs), k
+    )
 
 
 class MergingSearch:
@@ -118,21 +126,29 @@ class MergingSearch:
         ]
 
     def steps(self, n: int) -> Iterator[list[Item]]:
-        """Yields the items of each step for a sentence of n tokens, best first; the items of the last step are whole trees."""
+        """Yields the items of each step for a sentence of n tokens, best first; the items of the
+        last step are whole trees.
+        """
         items = [Item(0.0, 0.0, 0, State.initial(n), [])]
         yield items
         for _ in range(2 * n):
             found = [one for item in items for one in self._candidates(item)]
-            items = self._merged([made for *_, made in sorted(found, key=lambda candidate: candidate[:-1])])
+            items = self._merged(
+                [made for *_, made in sorted(found, key=lambda candidate: candidate[:-1])]
+            )
             yield items
 
     def _candidates(self, item: Item) -> Iterator[tuple[float, float, int, int, int, Item]]:
         """What an item can become, last, behind what says its place among all candidates."""
         state = item.state
         successors = enumerate(self._space.successors(state))
-        for place, (score, after) in sorted(successors, key=lambda successor: -successor[1][0])[: self._size]:
+        for place, (score, after) in sorted(successors, key=lambda successor: -successor[1][0])[
+            : self._size
+        ]:
             if len(after.stack) > len(state.stack):
-                made = Item(item.prefix + score, 0.0, after.stack[-1], after, [Predictor(item, score)])
+                made = Item(
+                    item.prefix + score, 0.0, after.stack[-1], after, [Predictor(item, score)]
+                )
                 yield -made.prefix, -made.inside, item.rank, 0, place, made
                 continue
             [reduced] = {*state.stack} - {*after.stack}
@@ -145,13 +161,22 @@ class MergingSearch:
                 arcs = below.state.arcs | own_arcs | {child: (head, relation)}
                 way = Way(item, predictor, score, reduced == top, relation)
                 joined = State([*below.state.stack[:-1], head], state.buffer, arcs)
-                made = Item(below.prefix + gain, below.inside + gain, below.began, joined, [*below.predictors], [way])
+                made = Item(
+                    below.prefix + gain,
+                    below.inside + gain,
+                    below.began,
+                    joined,
+                    [*below.predictors],
+                    [way],
+                )
                 yield -made.prefix, -made.inside, item.rank, below.rank, place, made
 
     def _merged(self, candidates: Sequence[Item]) -> list[Item]:
         found: dict[tuple, Item] = {}
         for made in candidates:
-            seen = [find(made.state, position)[of_relation] for position, of_relation in self._visible]
+            seen = [
+                find(made.state, position)[of_relation] for position, of_relation in self._visible
+            ]
             signature = made.began, len(made.state.buffer), *seen
             if signature not in found:
                 if self._size is None or len(found) < self._size:
@@ -161,17 +186,26 @@ class MergingSearch:
             same = found[signature]
             same.inside = max(same.inside, made.inside)
             known = {predictor.item for predictor in same.predictors}
-            same.predictors += [predictor for predictor in made.predictors if predictor.item not in known]
+            same.predictors += [
+                predictor for predictor in made.predictors if predictor.item not in known
+            ]
             same.ways += made.ways
         return list(found.values())
 
 
-def final_items(model: TrainedModel, beam: Beam, sentences: Sentences, single_root: bool) -> list[list[Item]]:
+def final_items(
+    model: TrainedModel, beam: Beam, sentences: Sentences, single_root: bool
+) -> list[list[Item]]:
     """For each sentence, the items of the last step, which stand for whole trees; best first."""
-    scorer, values = precomputed_scorer(model.frozen().weights, model.table, sentences), model.table.values(sentences)
+    scorer, values = (
+        precomputed_scorer(model.frozen().weights, model.table, sentences),
+        model.table.values(sentences),
+    )
     found = []
     for start, end in pairwise(sentences.offsets.tolist()):
-        space = space_of(model, values[:, start:end], scorer, single_root, beam.scores is Scores.LOCAL)
+        space = space_of(
+            model, values[:, start:end], scorer, single_root, beam.scores is Scores.LOCAL
+        )
         *_, last = MergingSearch(space, model.slots, beam.size).steps(end - start - 1)
         found.append(last)
     return found

@@ -1,4 +1,6 @@
-"""Parsing a file in compiled chunks against parsing it line by line: the same bytes, for any chunks and any threads."""
+"""Parsing a file in compiled chunks against parsing it line by line: the same bytes,
+for any chunks and any threads.
+"""
 
 import io
 import os
@@ -33,15 +35,24 @@ from tests.parsed_files import parse_file
 from tests.random_models import with_random_weights
 
 FORMS = ["_", "a", "\u00e9", "\udcc3", ""]
-SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b1"], "deprel": ["s0.l1", "s0.r1"]}
+SLOTS = {
+    "form": ["s0", "s1", "b0"],
+    "upos": ["s0", "b0", "s0.l1"],
+    "feats": ["b1"],
+    "deprel": ["s0.l1", "s0.r1"],
+}
 
 
 @pytest.fixture(scope="module")
 def model() -> TrainedModel:
     torch.manual_seed(1)
     vocabularies = Vocabularies({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
-    spec = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
-    made = TrainedModel.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), spec)
+    spec = ClassifierSpec(
+        20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)}
+    )
+    made = TrainedModel.new(
+        vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), spec
+    )
     return with_random_weights(made, std=1.0)
 
 
@@ -68,14 +79,19 @@ def test_any_file_in_any_chunks(model, content, chunk_bytes, threads, single_roo
         except ConlluError as error:
             return str(error)
 
-    assert result_or_error(in_chunks, chunk_bytes=chunk_bytes, threads=threads) == result_or_error(slowly)
+    assert result_or_error(in_chunks, chunk_bytes=chunk_bytes, threads=threads) == result_or_error(
+        slowly
+    )
 
 
 def long_file(n_sentences: int) -> bytes:
     rng = random.Random(1)
     sentences = []
     for number in range(n_sentences):
-        words = [line(word, rng.choice("ab_"), "_", rng.choice("ab_"), "_", "_") for word in range(1, rng.randint(2, 30))]
+        words = [
+            line(word, rng.choice("ab_"), "_", rng.choice("ab_"), "_", "_")
+            for word in range(1, rng.randint(2, 30))
+        ]
         sentences.append(f"# sent_id = {number}\n".encode() + b"".join(words))
     return b"\n".join(sentences)
 
@@ -84,7 +100,10 @@ def test_a_long_file_in_any_chunks_by_any_threads(model):
     content = long_file(500)
     expected = slowly(model, content)
     for threads, chunk_bytes in ((1, 1), (4, 1), (1, 10_000), (2, 10_000), (1, 10**9), (2, 10**9)):
-        assert in_chunks(model, content, threads=threads, chunk_bytes=chunk_bytes) == expected, (threads, chunk_bytes)
+        assert in_chunks(model, content, threads=threads, chunk_bytes=chunk_bytes) == expected, (
+            threads,
+            chunk_bytes,
+        )
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -93,8 +112,18 @@ def test_an_error_far_into_a_file_names_its_line_after_what_was_parsed_before_it
     broken = content + b"\n# sent_id = here\n" + line(1, "a") + line(3, "b")
     target = io.BytesIO()
     number = len(broken.splitlines())
-    with pytest.raises(ConlluError, match=rf"file, line {number}, sentence 301 \(sent_id here\): word 3"):
-        parse_file(model, io.BytesIO(broken), target, "file", threads=threads, allow_missing_columns=True, chunk_bytes=1000)
+    with pytest.raises(
+        ConlluError, match=rf"file, line {number}, sentence 301 \(sent_id here\): word 3"
+    ):
+        parse_file(
+            model,
+            io.BytesIO(broken),
+            target,
+            "file",
+            threads=threads,
+            allow_missing_columns=True,
+            chunk_bytes=1000,
+        )
     assert target.getvalue()
     assert slowly(model, content + b"\n")[0].startswith(target.getvalue())
 
@@ -122,48 +151,85 @@ def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
         try:
             with open(os.devnull, "wb") as nowhere:
                 source = cast(BinaryIO, Endless(n_bytes))
-                parse_file(model, source, nowhere, threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
+                parse_file(
+                    model,
+                    source,
+                    nowhere,
+                    threads=threads,
+                    allow_missing_columns=True,
+                    chunk_bytes=10_000,
+                )
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
     peak(100_000)
-    assert peak(2**21) < peak(2**19) + 2**19  # three times as much as that comes more; chunks in flight differ from run to run
+    # three times as much as that comes more; chunks in flight differ from run to run
+    assert peak(2**21) < peak(2**19) + 2**19
 
 
-GOOD = line(1, "a") + b"\n", line(1, "\u00e9") + line(2, "a") + b"\n", b"# c\r\n" + line(1, "a", end="\r\n") + b"\r\n"
+GOOD = (
+    line(1, "a") + b"\n",
+    line(1, "\u00e9") + line(2, "a") + b"\n",
+    b"# c\r\n" + line(1, "a", end="\r\n") + b"\r\n",
+)
 BLANK = b"\n"
-BAD = line(2, "a") + b"\n", b"# sent_id = s\n" + line(1, "\u00e9")[:-3] + b"\r\n\n", b"\xff\0prose\n\n", b"\t" * 9 + b"\n \n"
+BAD = (
+    line(2, "a") + b"\n",
+    b"# sent_id = s\n" + line(1, "\u00e9")[:-3] + b"\r\n\n",
+    b"\xff\0prose\n\n",
+    b"\t" * 9 + b"\n \n",
+)
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from([*GOOD, *BAD, BLANK]), max_size=8), st.integers(1, 3), st.integers(1, 100))
+@given(
+    st.lists(st.sampled_from([*GOOD, *BAD, BLANK]), max_size=8),
+    st.integers(1, 3),
+    st.integers(1, 100),
+)
 @example([*BAD, *GOOD, *BAD], 2, 10)
 @example([BAD[0], BLANK, BAD[1]], 1, 100)
 def test_a_bad_sentence_loses_itself_alone(model, pieces, threads, chunk_bytes):
     options = {"threads": threads, "chunk_bytes": chunk_bytes}
     each = [piece if piece in BAD else in_chunks(model, piece)[0] for piece in pieces]
-    for on_error, expected in ((OnError.KEEP, each), (OnError.SKIP, [piece for piece in each if piece not in BAD])):
+    for on_error, expected in (
+        (OnError.KEEP, each),
+        (OnError.SKIP, [piece for piece in each if piece not in BAD]),
+    ):
         errors: list[str] = []
 
         def report(error, errors=errors):
             errors.append(str(error))
 
-        found, parsed = in_chunks(model, b"".join(pieces), on_error=on_error, report=report, **options)
+        found, parsed = in_chunks(
+            model, b"".join(pieces), on_error=on_error, report=report, **options
+        )
         assert found == b"".join(expected)
-        assert (parsed.sentences, parsed.refused) == (sum(p in GOOD for p in pieces), sum(p in BAD for p in pieces))
-        lines = [1 + b"".join(pieces[:i]).count(b"\n") + piece.startswith(b"#") for i, piece in enumerate(pieces)]
+        assert (parsed.sentences, parsed.refused) == (
+            sum(p in GOOD for p in pieces),
+            sum(p in BAD for p in pieces),
+        )
+        lines = [
+            1 + b"".join(pieces[:i]).count(b"\n") + piece.startswith(b"#")
+            for i, piece in enumerate(pieces)
+        ]
         bad = [i for i, piece in enumerate(pieces) if piece in BAD]
         assert [error.split(":")[0].removesuffix(" (sent_id s)") for error in errors] == [
             f"file, line {lines[i]}, sentence {i + 1 - pieces[:i].count(BLANK)}" for i in bad
         ]
-        assert any("1 sentence is not" in warning for warning in parsed.warnings()) == (len(bad) == 1)
+        assert any("1 sentence is not" in warning for warning in parsed.warnings()) == (
+            len(bad) == 1
+        )
 
 
 def test_tags_unlike_those_of_training_are_told(model):
-    _, parsed = in_chunks(model, b"".join(line(i, "a", "_", "a" if i < 9 else "new", "_", "a") for i in range(1, 11)))
+    _, parsed = in_chunks(
+        model, b"".join(line(i, "a", "_", "a" if i < 9 else "new", "_", "a") for i in range(1, 11))
+    )
     assert parsed.warnings() == [
-        "20.0% of the words have a value of upos that training never saw; tag the input as the training data was"
+        "20.0% of the words have a value of upos that training never saw; "
+        "tag the input as the training data was"
     ]
     _, parsed = in_chunks(model, line(1, "new", "_", "a", "_", "a"))
     assert parsed.warnings() == [], "new forms are nothing unusual"
@@ -180,7 +246,9 @@ def test_with_a_beam_and_the_k_best_trees(model):
     assert (parsed.sentences, parsed.words) == (2, 6)
     copies = found.decode().split("\n\n")
     assert copies[3] == "# no words"
-    assert [copy.split("\n")[:2] for copy in copies[:3]] == [["# text = x", f"# beam_rank = {rank}"] for rank in (1, 2, 3)]
+    assert [copy.split("\n")[:2] for copy in copies[:3]] == [
+        ["# text = x", f"# beam_rank = {rank}"] for rank in (1, 2, 3)
+    ]
     scores = [float(copy.split("\n")[2].removeprefix("# beam_score = ")) for copy in copies[:3]]
     assert scores == sorted(scores, reverse=True)
     without = [text for text in copies[0].split("\n") if not text.startswith("# beam_")]
@@ -191,9 +259,13 @@ MARK = b"\xef\xbb\xbf"
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize(("before", "missing"), [(b"", 0), (b"", 1), (b"", 2), (MARK, 1), (MARK + b"# a\n", 1)])
+@pytest.mark.parametrize(
+    ("before", "missing"), [(b"", 0), (b"", 1), (b"", 2), (MARK, 1), (MARK + b"# a\n", 1)]
+)
 def test_copies_of_a_sentence_are_sentences_of_one_file(model, before, missing, end):
-    """Whatever the file begins with, and whether its end is missing: of the last line, of the sentence."""
+    """Whatever the file begins with, and whether its end is missing: of the last line,
+    of the sentence.
+    """
     words = [line(i, form, "_", form).rstrip() + end for i, form in enumerate(["a", "b"], 1)]
     content = before + b"".join([*words, end, *words, end])
     content = content[: len(content) - missing * len(end)]
@@ -225,7 +297,9 @@ def test_threads_work_side_by_side():
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_are_in_the_order_of_the_items_and_few_are_taken_ahead(threads):
-    assert list(parallel_map(lambda x: x * x, range(100), threads)) == [(x, x * x) for x in range(100)]
+    assert list(parallel_map(lambda x: x * x, range(100), threads)) == [
+        (x, x * x) for x in range(100)
+    ]
     assert list(parallel_map(str, [], threads)) == []
     taken = []
 

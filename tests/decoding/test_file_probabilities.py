@@ -1,4 +1,6 @@
-"""Prob= in MISC: what a Parser says of the same words, whatever else is written, and refused where it would mean nothing."""
+"""Prob= in MISC: what a Parser says of the same words, whatever else is written, and refused where
+it would mean nothing.
+"""
 
 from dataclasses import replace
 
@@ -16,8 +18,17 @@ from tests.random_models import random_text_model, with_random_weights
 
 CALIBRATION = Calibration((-3.0, 3.0), (0.2, 0.9), 0.95)
 MISCS = ["SpaceAfter=No", EMPTY, "Prob=0.11|X=1|Prob=0.2", "Prob=0.5"]
-LINES = [f"{i}\t{form}\t_\tX\t_\tA=b\t_\t_\t_\t{misc}\n" for i, (form, misc) in enumerate(zip("abca", MISCS, strict=True), 1)]
-TEXT = "# text = x\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\tProb=1\n" + "".join(LINES) + "\n" + LINES[0].replace("\ta\t", "\tc\t") + "\n"
+LINES = [
+    f"{i}\t{form}\t_\tX\t_\tA=b\t_\t_\t_\t{misc}\n"
+    for i, (form, misc) in enumerate(zip("abca", MISCS, strict=True), 1)
+]
+TEXT = (
+    "# text = x\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\tProb=1\n"
+    + "".join(LINES)
+    + "\n"
+    + LINES[0].replace("\ta\t", "\tc\t")
+    + "\n"
+)
 
 
 def calibrated(model: TrainedModel) -> TrainedModel:
@@ -37,16 +48,29 @@ def parsed(model: TrainedModel, text: str, probabilities: bool = True, **options
 
 
 def words(text: str) -> list[list[str]]:
-    return [columns for line in text.splitlines() if len(columns := line.split("\t")) == 10 and columns[0].isdigit()]
+    return [
+        columns
+        for line in text.splitlines()
+        if len(columns := line.split("\t")) == 10 and columns[0].isdigit()
+    ]
 
 
 @pytest.mark.parametrize("beam", [None, Beam(4)])
 def test_they_are_those_of_the_library_in_place_of_former_ones(model, beam):
     found = words(parsed(model, TEXT, beam=beam))
-    sentences = [[(row[FORM], row[UPOS], row[XPOS], row[FEATS]) for row in part] for part in (found[:4], found[4:])]
-    expected = [f"Prob={p:.2f}" for one in Parser(model, beam=beam).parse(sentences) for p in one.probabilities]
+    sentences = [
+        [(row[FORM], row[UPOS], row[XPOS], row[FEATS]) for row in part]
+        for part in (found[:4], found[4:])
+    ]
+    expected = [
+        f"Prob={p:.2f}"
+        for one in Parser(model, beam=beam).parse(sentences)
+        for p in one.probabilities
+    ]
     before = ["SpaceAfter=No|", "", "X=1|", "", "SpaceAfter=No|"]
-    assert [row[MISC] for row in found] == [kept + said for kept, said in zip(before, expected, strict=True)]
+    assert [row[MISC] for row in found] == [
+        kept + said for kept, said in zip(before, expected, strict=True)
+    ]
     assert len(set(expected)) > 1
 
 
@@ -67,7 +91,9 @@ def test_given_arcs_have_none(model, relations):
     rows = words(parsed(model, given, keep_heads=True, keep_relations=relations))
     assert (rows[3][HEAD], rows[3][MISC]) == ("1", EMPTY)
     assert all("Prob=" in row[MISC] for row in rows[:3])
-    crossing = TEXT.replace("_\t_\t_\tSpace", "3\tx\t_\tSpace").replace("_\t_\t_\t_\n", "4\tx\t_\t_\n")
+    crossing = TEXT.replace("_\t_\t_\tSpace", "3\tx\t_\tSpace").replace(
+        "_\t_\t_\t_\n", "4\tx\t_\t_\n"
+    )
     kept = parsed(model, crossing, keep_heads=True, keep_relations=relations, on_error=OnError.KEEP)
     assert kept.split("\n\n")[0] == crossing.split("\n\n")[0]  # as it is
 

@@ -1,4 +1,6 @@
-"""Given arcs are kept: as many as a system can make together, by enumeration of its trees, whatever the scores."""
+"""Given arcs are kept: as many as a system can make together, by enumeration of its trees,
+whatever the scores.
+"""
 
 import random
 import re
@@ -36,7 +38,8 @@ from tests.transition_systems import variant_name, variants
 
 # Swap's oracle is not exact, so no heads can be given to it.
 VARIANTS = {variant_name(variant): variant for variant in variants("swap")}
-# Above degree 2 the oracle may count on trees with several roots: an arc can then be lost where one root is asked for.
+# Above degree 2 the oracle may count on trees with several roots:
+# an arc can then be lost where one root is asked for.
 FOR_ONE_ROOT = [name for name, (_, options) in VARIANTS.items() if options.get("degree", 0) <= 2]
 LARGEST = 4 if not COMPILED else 6
 
@@ -58,11 +61,15 @@ def trees_of(name: str, n: int, single_root: bool) -> np.ndarray:
     system = system_of(name)
     if makes_fewer_trees(system):
         found = brute_force.attardi_trees(n, 1 if system.projective else system.options["degree"])
-    return np.array([tree for tree in found if not single_root or list(tree).count(0) == 1], np.int32)
+    return np.array(
+        [tree for tree in found if not single_root or list(tree).count(0) == 1], np.int32
+    )
 
 
 def sampled(n: int, single_root: bool) -> np.ndarray:
-    """int[m, n]: parts of all trees: with up to three tokens every subset of the arcs, else some."""
+    """int[m, n]: parts of all trees: with up to three tokens every subset of the arcs,
+    else some.
+    """
     rng = random.Random(n)
     trees = [tree for tree in random_trees.all_trees(n) if not single_root or tree.count(0) == 1]
     masks = list(product((False, True), repeat=n))
@@ -88,7 +95,10 @@ class Given:
         self.parts = GivenArcs(given.tolist()).numbered([], offsets)
         self.keeping = steps_keeping(self.parts, self.system, single_root)(0, len(given))
         slot = Slot.parse(f"{self.system.always_there}:upos")
-        self.table, self.rng = FeatureTable([slot], ["upos"], self.system.candidate_positions), np.random.default_rng(n)
+        self.table, self.rng = (
+            FeatureTable([slot], ["upos"], self.system.candidate_positions),
+            np.random.default_rng(n),
+        )
 
     def scorer(self, features: np.ndarray) -> np.ndarray:
         return self.rng.normal(size=(len(features), self.system.n_outputs)).astype(np.float32)
@@ -122,13 +132,23 @@ def test_as_many_as_the_system_can_make_together_are_kept(name, n, single_root):
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_restrictions_are_those_of_the_exact_oracle(single_root, monkeypatch):
-    """Where arcs can be kept together; where they cannot, they are some of the oracle's. Of random trees, with any scores."""
+    """Where arcs can be kept together; where they cannot, they are some of the oracle's. Of random
+    trees, with any scores.
+    """
     rng, n = random.Random(1), 7
-    trees = [random_trees.random_mildly_nonprojective_tree(rng, n, rehung) for rehung in (0, 1, 2) for _ in range(40)]
+    trees = [
+        random_trees.random_mildly_nonprojective_tree(rng, n, rehung)
+        for rehung in (0, 1, 2)
+        for _ in range(40)
+    ]
     trees = [tree for tree in trees if not single_root or tree.count(0) == 1]
     shares = [rng.random() for _ in trees]
     given = np.array(
-        [[UNKNOWN_HEAD if rng.random() < p else h for h in t] for t, p in zip(trees, shares, strict=True)], np.int32
+        [
+            [UNKNOWN_HEAD if rng.random() < p else h for h in t]
+            for t, p in zip(trees, shares, strict=True)
+        ],
+        np.int32,
     )
     fast = Given("arc_standard", given, single_root)
     monkeypatch.setattr(ContextRows, "bind_lossless", Oracle.bind_lossless)
@@ -146,7 +166,14 @@ def test_restrictions_are_those_of_the_exact_oracle(single_root, monkeypatch):
         compared += len(expected.columns)
         return found
 
-    parse_batched(fast.sentences, fast.system, fast.table, fast.scorer, single_root=single_root, restriction=both)
+    parse_batched(
+        fast.sentences,
+        fast.system,
+        fast.table,
+        fast.scorer,
+        single_root=single_root,
+        restriction=both,
+    )
     assert compared > 12 * len(given)
 
 
@@ -155,7 +182,9 @@ def test_arcs_that_exclude_each_other_are_kept_without_scores(monkeypatch):
     monkeypatch.setattr(ContextRows, "bind", lambda *_: pytest.fail("scores are asked for"))
     given = np.array([[3, 4, UNKNOWN_HEAD, UNKNOWN_HEAD, 0, 4, 4, 6, 5]], np.int32)
     of = Given("arc_standard", given, True)
-    parses = parse_batched(of.sentences, of.system, of.table, of.scorer, single_root=True, restriction=of.keeping)
+    parses = parse_batched(
+        of.sentences, of.system, of.table, of.scorer, single_root=True, restriction=of.keeping
+    )
     assert lost_arcs(of.parts, parses).tolist() == [2, 6, 7]
 
 
@@ -163,7 +192,9 @@ def test_arcs_that_exclude_each_other_are_kept_without_scores(monkeypatch):
 def test_all_items_of_a_beam_keep_them(name):
     given = sampled(4, True)[::20]
     of = Given(name, given, True)
-    items = search_batched(of.sentences, of.system, of.table, of.scorer, Beam(4), restriction=of.keeping)
+    items = search_batched(
+        of.sentences, of.system, of.table, of.scorer, Beam(4), restriction=of.keeping
+    )
     own = given[items.numbers]
     kept = ((items.now.heads[:, 1:5] == own) & (own != UNKNOWN_HEAD)).sum(axis=1)
     np.testing.assert_array_equal(kept, most_kept(given, trees_of(name, 4, True))[items.numbers])
@@ -174,7 +205,9 @@ WORDS = "".join(f"{number}\ta\t_\tX\t_\t_\t{{}}\t{{}}\t_\t_\n" for number in ran
 
 
 def conllu(heads: str, deprels: str = "_ _ _ _") -> str:
-    return WORDS.format(*(value for pair in zip(heads.split(), deprels.split(), strict=True) for value in pair))
+    return WORDS.format(
+        *(value for pair in zip(heads.split(), deprels.split(), strict=True) for value in pair)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +219,14 @@ def parsed(model, text: str, **options) -> tuple[list[str], list[str], list[str]
     """Of the words that come out, HEAD and DEPREL; and what was reported."""
     target, told = BytesIO(), []
     kind = {"keep_heads": True, **options}
-    parse_file(model, BytesIO(text.encode()), target, "a.conllu", report=lambda error: told.append(str(error)), **kind)
+    parse_file(
+        model,
+        BytesIO(text.encode()),
+        target,
+        "a.conllu",
+        report=lambda error: told.append(str(error)),
+        **kind,
+    )
     columns = [line.split("\t") for line in target.getvalue().decode().splitlines() if line]
     return [line[6] for line in columns], [line[7] for line in columns], told
 
@@ -203,7 +243,9 @@ def test_a_file_keeps_its_arcs_and_where_none_is_given_it_is_parsed_as_always(mo
 
 def test_relations_of_given_arcs_are_kept_as_they_stand(model):
     known = model.relations.symbols[-1]
-    heads, deprels, _ = parsed(model, conllu("2 _ 4 _", f"new:label obj {known} _"), keep_relations=True)
+    heads, deprels, _ = parsed(
+        model, conllu("2 _ 4 _", f"new:label obj {known} _"), keep_relations=True
+    )
     assert (heads[0], heads[2], deprels[0], deprels[2]) == ("2", "4", "new:label", known)
     assert deprels[1] in model.relations
     assert parsed(model, conllu("2 _ 4 _", f"new:label _ {known} _"))[1][0] in model.relations
@@ -212,9 +254,15 @@ def test_relations_of_given_arcs_are_kept_as_they_stand(model):
 @pytest.mark.parametrize("relations", [False, True])
 def test_any_chunks_and_threads_keep_the_same(model, relations):
     rng, labels = random.Random(1), [*model.relations.symbols, "_", "new:label"]
-    trees = [tree for tree in brute_force.projective_trees(4) if list(tree).count(0) == 1] + [[3, 4, 0, 3]]
-    parts = [" ".join(str(head) if rng.random() < 0.5 else "_" for head in tree) for tree in trees * 3]
-    text = "".join(conllu(heads, " ".join(rng.choices(labels, k=4))) for heads in [*parts, CROSSING, *parts])
+    trees = [tree for tree in brute_force.projective_trees(4) if list(tree).count(0) == 1] + [
+        [3, 4, 0, 3]
+    ]
+    parts = [
+        " ".join(str(head) if rng.random() < 0.5 else "_" for head in tree) for tree in trees * 3
+    ]
+    text = "".join(
+        conllu(heads, " ".join(rng.choices(labels, k=4))) for heads in [*parts, CROSSING, *parts]
+    )
     how = {"keep_relations": relations, "on_error": OnError.KEEP, "allow_missing_columns": True}
     found = parsed(model, text, **how)
     for threads, chunk_bytes in ((1, 1), (1, 300), (3, 100)):
@@ -225,10 +273,17 @@ def test_any_chunks_and_threads_keep_the_same(model, relations):
 CROSSING = "3 4 _ _"
 
 
-def test_words_with_given_arcs_are_read_in_compiled_code_unless_a_relation_is_new(model, monkeypatch):
+def test_words_with_given_arcs_are_read_in_compiled_code_unless_a_relation_is_new(
+    model, monkeypatch
+):
     known = model.relations.symbols[-1]
-    text = conllu("2 _ 4 _", f"{known} new _ _") + conllu("_ _ _ _") + conllu("2 0 4 2", f"{known} root _ _")
-    slowly = parsed(model, text + conllu("_ 1 _ _", "_ new _ _"), keep_relations=True)  # the last one needs the stream
+    text = (
+        conllu("2 _ 4 _", f"{known} new _ _")
+        + conllu("_ _ _ _")
+        + conllu("2 0 4 2", f"{known} root _ _")
+    )
+    # the last one needs the stream
+    slowly = parsed(model, text + conllu("_ 1 _ _", "_ new _ _"), keep_relations=True)
     monkeypatch.setattr(file_parsing, "read_raw_sentences", None)
     heads, deprels, told = parsed(model, text, keep_relations=True)
     assert (heads, deprels, told) == (slowly[0][:12], slowly[1][:12], [])
@@ -239,7 +294,9 @@ def test_words_with_given_arcs_are_read_in_compiled_code_unless_a_relation_is_ne
 @pytest.mark.parametrize("relations", ["_ _ _ _", "new _ _ _"])
 def test_a_chunk_with_a_lost_arc_is_parsed_once(model, monkeypatch, relations):
     calls, predict = [], file_parsing.Predictor.predict
-    monkeypatch.setattr(file_parsing.Predictor, "predict", lambda *a, **k: calls.append(a) or predict(*a, **k))
+    monkeypatch.setattr(
+        file_parsing.Predictor, "predict", lambda *a, **k: calls.append(a) or predict(*a, **k)
+    )
     text = conllu("2 _ _ _", relations) + conllu(CROSSING) + conllu("_ _ _ 0")
     for on_error, words in ((OnError.KEEP, 12), (OnError.SKIP, 8)):
         heads, _, told = parsed(model, text, on_error=on_error, keep_relations=True)
@@ -249,7 +306,9 @@ def test_a_chunk_with_a_lost_arc_is_parsed_once(model, monkeypatch, relations):
 
 def test_an_arc_that_is_lost_is_named_and_on_error_says_what_becomes_of_the_sentence(model):
     text = conllu("_ 1 _ _") + conllu(CROSSING)
-    where = r"a\.conllu, line [67], sentence 2: the arc from [34] to [12] is lost: system=arc_standard"
+    where = (
+        r"a\.conllu, line [67], sentence 2: the arc from [34] to [12] is lost: system=arc_standard"
+    )
     with pytest.raises(ConlluError, match=rf"{where}.*--on-error=keep"):
         parsed(model, text)
     heads, _, told = parsed(model, text, on_error=OnError.SKIP)
@@ -283,11 +342,15 @@ def test_given_heads_that_are_no_part_of_a_tree_are_named(model, heads, message)
 
 @pytest.mark.parametrize("chunk_bytes", [1, 2**18])
 @pytest.mark.parametrize("heads", ["_ _ _ _", "_ 1 _ _"])
-def test_a_sentence_too_long_to_keep_heads_in_loses_itself_alone(model, monkeypatch, heads, chunk_bytes):
+def test_a_sentence_too_long_to_keep_heads_in_loses_itself_alone(
+    model, monkeypatch, heads, chunk_bytes
+):
     for module in (file_parsing, given_arcs_module):
         monkeypatch.setattr(module, "MOST_WORDS", 3)
     short = "".join(conllu("_ 1 _ _").splitlines(keepends=True)[:3]) + "\n"
-    found, _, told = parsed(model, short + conllu(heads) + short, on_error=OnError.SKIP, chunk_bytes=chunk_bytes)
+    found, _, told = parsed(
+        model, short + conllu(heads) + short, on_error=OnError.SKIP, chunk_bytes=chunk_bytes
+    )
     assert len(found) == 6
     (error,) = told
     assert error.startswith("a.conllu, line 5, sentence 2: 4 words; ")
@@ -305,7 +368,12 @@ def test_the_library_keeps_them(model, beam):
     assert (found[0].heads[1], found[1].heads) == (1, [0, 1])
     assert all(0 <= p <= 1 for sentence in found for p in sentence.probabilities)
     label = next(symbol for symbol in model.relations.symbols if symbol != "root")
-    found = parser.parse(words[:1], heads=[[None, 1, None]], deprels=[[None, label, None]], allow_missing_columns=True)
+    found = parser.parse(
+        words[:1],
+        heads=[[None, 1, None]],
+        deprels=[[None, label, None]],
+        allow_missing_columns=True,
+    )
     assert found[0].deprels[1] == label
 
 
@@ -322,7 +390,9 @@ def test_the_library_takes_arcs_of_any_kind_and_relations_that_the_model_does_no
         ([np.array(heads[0]), heads[1]], tuple(map(tuple, deprels))),
     )
     for given, labels in others:
-        assert parser.parse(words, heads=given, deprels=labels, allow_missing_columns=True) == expected
+        assert (
+            parser.parse(words, heads=given, deprels=labels, allow_missing_columns=True) == expected
+        )
 
 
 @pytest.mark.parametrize(
@@ -343,7 +413,9 @@ def test_the_library_takes_arcs_of_any_kind_and_relations_that_the_model_does_no
 )
 def test_the_library_names_what_is_wrong(model, heads, deprels, message):
     with pytest.raises(InputError, match=message):
-        Parser(model).parse([["a", "b", "c"]], heads=heads, deprels=deprels, allow_missing_columns=True)
+        Parser(model).parse(
+            [["a", "b", "c"]], heads=heads, deprels=deprels, allow_missing_columns=True
+        )
 
 
 def test_what_cannot_keep_them_says_so(model):

@@ -1,4 +1,6 @@
-"""Parsing lattices: against all computations over all paths of small ones, and against plain parsing."""
+"""Parsing lattices: against all computations over all paths of small ones,
+and against plain parsing.
+"""
 
 import math
 import random
@@ -26,35 +28,47 @@ from tests.toy import assert_same_trees, drawn_sentences, sentence
 N_LATTICES = 6 if COMPILED else 1
 
 
-def all_parses(parser: LatticeParser, model: TrainedModel, lattice: Lattice, single_root: bool = True) -> list[LatticeParse]:
+def all_parses(
+    parser: LatticeParser, model: TrainedModel, lattice: Lattice, single_root: bool = True
+) -> list[LatticeParse]:
     """Those of the last bucket, however often."""
     arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node)]
     (trees,) = parser._search.lattice_trees(model.vocabularies.encode([lattice]), arcs, single_root)
     return [LatticeParse.of(tree) for tree in trees]
 
 
-@pytest.mark.parametrize(("learned", "local", "single_root"), list(product([True, False], repeat=3)))
 @pytest.mark.parametrize(
-    ("system", "lookahead"), [("arc_standard", 1), ("arc_standard", 2), ("arc_standard", 3), ("attardi", 2)]
+    ("learned", "local", "single_root"), list(product([True, False], repeat=3))
+)
+@pytest.mark.parametrize(
+    ("system", "lookahead"),
+    [("arc_standard", 1), ("arc_standard", 2), ("arc_standard", 3), ("attardi", 2)],
 )
 def test_a_wide_beam_finds_all_computations(system, learned, local, single_root, lookahead):
     rng = random.Random(lookahead)
     model = lattice_model(lookahead if learned else None, min(lookahead, 2), system)
     for _ in range(N_LATTICES):
         lattice = drawn_lattice(rng, rng.randint(1, 3), rng.randint(0, 2))
-        expected = sorted(SlowSearch(model, lattice, lookahead, local, single_root).all(), reverse=True)
+        expected = sorted(
+            SlowSearch(model, lattice, lookahead, local, single_root).all(), reverse=True
+        )
         if len(expected) > 1000:
             continue
         scores = Scores.LOCAL if local else Scores.GLOBAL
         parser = LatticeParser(model, Beam(1000, Merge.NONE, scores), lookahead)
         found = all_parses(parser, model, lattice, single_root)
-        np.testing.assert_allclose([one.score for one in found], [one[0] for one in expected], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            [one.score for one in found], [one[0] for one in expected], rtol=1e-4, atol=1e-4
+        )
         best: dict[tuple, float] = {}
         for score, *parse in expected:
             best.setdefault(tuple(parse), score)
         parser = LatticeParser(model, Beam(1000, Merge.CONFIGURATION, scores), lookahead)
         merged = all_parses(parser, model, lattice, single_root)
-        by_parse = {tuple(map(tuple, (p.arcs.tolist(), p.heads.tolist(), p.relations.tolist()))): p.score for p in merged}
+        by_parse = {
+            tuple(map(tuple, (p.arcs.tolist(), p.heads.tolist(), p.relations.tolist()))): p.score
+            for p in merged
+        }
         assert by_parse.keys() == best.keys()
         assert len(merged) == len(best)
         for parse, score in by_parse.items():
@@ -64,9 +78,15 @@ def test_a_wide_beam_finds_all_computations(system, learned, local, single_root,
 
 def parse_as_paths(search: LatticeBeam, sentences: Sentences, single_root: bool = True) -> Parses:
     """Sentences as lattices of a single path."""
-    parses, nodes = Parses.allocate(sentences.offsets), np.arange(sentences.lengths.max() + 1, dtype=np.int32)
+    parses, nodes = (
+        Parses.allocate(sentences.offsets),
+        np.arange(sentences.lengths.max() + 1, dtype=np.int32),
+    )
     arcs = [Arcs.of(nodes[:n], nodes[1 : n + 1], n) for n in sentences.lengths.tolist()]
-    write_trees((distinct(trees, 1)[0] for trees in search.lattice_trees(sentences, arcs, single_root)), parses)
+    write_trees(
+        (distinct(trees, 1)[0] for trees in search.lattice_trees(sentences, arcs, single_root)),
+        parses,
+    )
     return parses
 
 
@@ -79,7 +99,9 @@ def test_a_single_path_is_plain_parsing(single_root):
         beam = Beam(size, merge, scores)
         expected = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
         for lookahead in (None, 4):
-            found = parse_as_paths(LatticeParser(model, beam, lookahead)._search, encoded, single_root)
+            found = parse_as_paths(
+                LatticeParser(model, beam, lookahead)._search, encoded, single_root
+            )
             assert_same_trees(found, expected)
     greedy = parser_of(model).parse(encoded, single_root=single_root)
     found = parse_as_paths(LatticeParser(model, Beam(1))._search, encoded, single_root)
@@ -96,7 +118,9 @@ def test_output_is_a_path_with_a_tree():
         for lattice, (parse,), (again,) in zip(lattices, one, other, strict=True):
             assert lattice.is_path(arcs := parse.arcs.tolist())
             assert (parse.heads == 0).sum() == 1
-            np.testing.assert_array_equal(parse.heads == 0, parse.relations == model.system.root_relation)
+            np.testing.assert_array_equal(
+                parse.heads == 0, parse.relations == model.system.root_relation
+            )
             assert (arcs, parse.heads.tolist()) == (again.arcs.tolist(), again.heads.tolist())
             names = [model.relations.symbols[r] for r in parse.relations]
             assert conllu(lattice, arcs, parse.heads.tolist(), names).endswith("\n\n")
@@ -112,17 +136,25 @@ def test_words_that_come_from_no_lattice_are_of_length_one():
     np.testing.assert_array_equal(one.values, other.values)
     text = conllu(unit, [0, 1, 2], [0, 1, 2], ["root", "obj", "obj"])
     expected = parser_of(model).parse(one)
-    heads = [int(line.split("\t")[6]) for line in parsed(model, text.encode()).decode().splitlines() if line]
+    heads = [
+        int(line.split("\t")[6])
+        for line in parsed(model, text.encode()).decode().splitlines()
+        if line
+    ]
     assert heads == expected.heads[1:].tolist()
 
 
 def test_scores_that_are_no_numbers_give_a_tree():
     model = lattice_model(2)
     with torch.no_grad():
-        model.classifier.output.bias[:] = torch.tensor([math.nan, math.inf, -math.inf, 0, math.nan, math.inf])
+        model.classifier.output.bias[:] = torch.tensor(
+            [math.nan, math.inf, -math.inf, 0, math.nan, math.inf]
+        )
     lattice = drawn_lattice(random.Random(1), 6, 3)
     for scores in Scores:
-        ((parse,),) = LatticeParser(model, Beam(3, scores=scores)).k_best([lattice], model.vocabularies)
+        ((parse,),) = LatticeParser(model, Beam(3, scores=scores)).k_best(
+            [lattice], model.vocabularies
+        )
         assert lattice.is_path(parse.arcs.tolist())
 
 
@@ -133,7 +165,9 @@ def test_a_model_remembers_its_lookahead(tmp_path):
     assert loaded.lookahead == 2
     assert loaded.n_outputs == model.system.n_outputs + 1
     lattice = drawn_lattice(random.Random(1), 6, 3)
-    one, other = (LatticeParser(m, Beam(3)).k_best([lattice], m.vocabularies)[0][0] for m in (model, loaded))
+    one, other = (
+        LatticeParser(m, Beam(3)).k_best([lattice], m.vocabularies)[0][0] for m in (model, loaded)
+    )
     assert one.score == other.score
     plain = lattice_model(None)
     plain.save(tmp_path / "plain")
@@ -145,10 +179,14 @@ def test_what_cannot_be_is_refused():
     assert model.table.read_ahead == 2
     with pytest.raises(BeamError, match=r"lookahead=1, .* b1.* 2"):
         LatticeParser(model, Beam(1), 1)
-    with pytest.raises(BeamError, match="merge=signature is not supported with lattices; use merge=configuration"):
+    with pytest.raises(
+        BeamError, match="merge=signature is not supported with lattices; use merge=configuration"
+    ):
         lattice_parser(model, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="ask for 1 to 2"):
         LatticeParser(model, Beam(2)).k_best([], model.vocabularies, 3)
-    other = TrainedModel.new(model.vocabularies, model.relations, model.slots, model.spec, "arc_hybrid")
+    other = TrainedModel.new(
+        model.vocabularies, model.relations, model.slots, model.spec, "arc_hybrid"
+    )
     with pytest.raises(BeamError, match="system=arc_hybrid"):
         lattice_parser(other, Beam(2))

@@ -1,4 +1,6 @@
-"""Input without the columns that a model reads is refused before anything is parsed, and no other input is."""
+"""Input without the columns that a model reads is refused before anything is parsed,
+and no other input is.
+"""
 
 import io
 
@@ -14,7 +16,10 @@ MODEL = {"form": Vocabulary(["a"]), "upos": Vocabulary(["X"]), "feats": Vocabula
 
 def passed(content: bytes, size: int = 1000, model: dict[str, Vocabulary] = MODEL) -> bytes:
     """What is not refused of a file that is read in chunks of this size."""
-    return b"".join(chunk.content for chunk in refuse_missing_columns(read_chunks(io.BytesIO(content), size), model, "file"))
+    return b"".join(
+        chunk.content
+        for chunk in refuse_missing_columns(read_chunks(io.BytesIO(content), size), model, "file")
+    )
 
 
 def words(n: int, upos: str = "X", feats: str = "F=a", form: str = "a") -> bytes:

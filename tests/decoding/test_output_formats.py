@@ -1,4 +1,6 @@
-"""JSON instead of CoNLL-U, and CoNLL-U without multiword tokens: the same trees, whatever the input and the chunks."""
+"""JSON instead of CoNLL-U, and CoNLL-U without multiword tokens: the same trees,
+whatever the input and the chunks.
+"""
 
 import gzip
 import json
@@ -45,11 +47,26 @@ def test_json_says_what_conllu_says(model, options):
     plain = parsed(model, content, allow_missing_columns=True, **options).decode()
     written = parsed(model, content, allow_missing_columns=True, format=JSON, **options).decode()
     found = [json.loads(line) for line in written.splitlines()]
-    rows = [[line.split("\t") for line in part.splitlines() if "\t" in line] for part in plain.split("\n\n")]
-    assert [len(one) for one in found] == [len(own) for own in rows if own] == ([3, 2] if "words_only" in options else [4, 2])
+    rows = [
+        [line.split("\t") for line in part.splitlines() if "\t" in line]
+        for part in plain.split("\n\n")
+    ]
+    assert (
+        [len(one) for one in found]
+        == [len(own) for own in rows if own]
+        == ([3, 2] if "words_only" in options else [4, 2])
+    )
     for one, row in zip(chain(*found), chain(*rows), strict=True):
-        assert (one["text"], str(one.get("head", "_")), one.get("deprel", "_")) == (row[1], row[6], row[7])
-        assert (one.get("upos", "_"), one.get("feats", "_"), one.get("misc", "_")) == (row[3], row[5], row[9])
+        assert (one["text"], str(one.get("head", "_")), one.get("deprel", "_")) == (
+            row[1],
+            row[6],
+            row[7],
+        )
+        assert (one.get("upos", "_"), one.get("feats", "_"), one.get("misc", "_")) == (
+            row[3],
+            row[5],
+            row[9],
+        )
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -65,7 +82,9 @@ def test_any_chunks_and_threads_give_the_same(model, options, form):
 def test_words_only_leaves_out_lines_and_nothing_else(model):
     plain = parsed(model, TEXT.encode(), allow_missing_columns=True).decode()
     without = parsed(model, TEXT.encode(), allow_missing_columns=True, words_only=True).decode()
-    assert without == "".join(line for line in plain.splitlines(keepends=True) if not line.startswith("1-2"))
+    assert without == "".join(
+        line for line in plain.splitlines(keepends=True) if not line.startswith("1-2")
+    )
     assert "\n2.1\t" in without
 
 
@@ -80,7 +99,9 @@ def test_a_text_gives_what_the_library_gives(tmp_path, monkeypatch, model):
     parse_file(model, source, target := BytesIO(), tags=TagUse.OVERWRITE, format=JSON)
     assert [json.loads(line) for line in target.getvalue().decode().splitlines()] == expected
     tokens = [one for sentence in expected for one in sentence if "start_char" in one]
-    assert [text[one["start_char"] : one["end_char"]] for one in tokens] == [one["text"] for one in tokens]
+    assert [text[one["start_char"] : one["end_char"]] for one in tokens] == [
+        one["text"] for one in tokens
+    ]
     assert [one["id"] for one in expected[0]] == [1, [2, 3], 2, 3, 4, 5]
     assert expected[0][0]["misc"] == r"SpacesBefore=\s\s"
     assert "start_char" not in expected[0][2]
@@ -91,9 +112,16 @@ def test_words_given_to_the_library_have_no_places(model):
     first, second = found.to_dict()
     assert list(first) == ["id", "text", "upos", "feats", "head", "deprel"]
     assert (first["id"], first["text"], first["upos"], first["feats"]) == (1, "a", "DET", "E=f")
-    assert (second["text"], second["head"], second["deprel"]) == ("_", found.heads[1], found.deprels[1])
+    assert (second["text"], second["head"], second["deprel"]) == (
+        "_",
+        found.heads[1],
+        found.deprels[1],
+    )
     assert Parser(model).parse([[]])[0].to_dict() == []
-    assert Parser(model).parse([["a\tb"]], allow_missing_columns=True)[0].to_dict()[0]["text"] == "a\tb"
+    assert (
+        Parser(model).parse([["a\tb"]], allow_missing_columns=True)[0].to_dict()[0]["text"]
+        == "a\tb"
+    )
 
 
 def test_lattices_are_written_as_json_too():
@@ -101,11 +129,21 @@ def test_lattices_are_written_as_json_too():
     lattice += b"1\t2\tb\tb\tX\t_\tA=b\t_\n2\t3\tc\tc\tX\t_\t_\t_\n\n"
     model = with_random_weights(small_model("static"))
     written = {}
-    for options in ({}, {"format": JSON}, {"format": JSON, "words_only": True}, {"words_only": True}):
+    for options in (
+        {},
+        {"format": JSON},
+        {"format": JSON, "words_only": True},
+        {"words_only": True},
+    ):
         target = BytesIO()
-        parse_lattice_file(model, ParseOptions(lattice=True, **options), BytesIO(lattice), target, "f")
+        parse_lattice_file(
+            model, ParseOptions(lattice=True, **options), BytesIO(lattice), target, "f"
+        )
         written[tuple(options)] = target.getvalue().decode()
-    ids = [[one["id"] for one in json.loads(written[key])] for key in (("format",), ("format", "words_only"))]
+    ids = [
+        [one["id"] for one in json.loads(written[key])]
+        for key in (("format",), ("format", "words_only"))
+    ]
     assert ids == [[[1, 2], 1, 2, 3], [1, 2, 3]]
     assert written["words_only",] == written[()].replace("1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n", "")
 
@@ -113,7 +151,13 @@ def test_lattices_are_written_as_json_too():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k_best": 2}, r"--k-best 2: JSON has no place for ranks and scores of trees; omit it, or write CoNLL-U"),
+        (
+            {"k_best": 2},
+            (
+                r"--k-best 2: JSON has no place for ranks and scores of trees; omit it, or write"
+                r" CoNLL-U"
+            ),
+        ),
         ({"on_error": OnError.KEEP}, "--on-error keep cannot copy .* choose --on-error skip"),
     ],
 )
@@ -143,7 +187,14 @@ def test_a_sentence_that_is_skipped_has_no_line(model):
 def test_the_name_of_the_output_says_what_is_written(tmp_path, model, name, options, is_json):
     model.save(tmp_path / "model")
     (tmp_path / "in.conllu").write_text(TEXT, encoding="utf-8")
-    given = [tmp_path / "model", tmp_path / "in.conllu", "-o", tmp_path / name, "--allow-missing-columns", *options]
+    given = [
+        tmp_path / "model",
+        tmp_path / "in.conllu",
+        "-o",
+        tmp_path / name,
+        "--allow-missing-columns",
+        *options,
+    ]
     done = script("scripts/parse.py", *given, folder=ROOT)
     assert done.returncode == 0, done.stderr
     content = (tmp_path / name).read_bytes()

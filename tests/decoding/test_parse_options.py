@@ -1,4 +1,6 @@
-"""Options of parsing: flags that come from fields, and refusals by name before anything is parsed."""
+"""Options of parsing: flags that come from fields,
+and refusals by name before anything is parsed.
+"""
 
 from argparse import ArgumentParser
 
@@ -7,12 +9,22 @@ import pytest
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.given_arcs import GivenArcsError
-from parser.decoding.parse_options import NoTagsError, OnError, ParseOptions, TagUse, changed, flags
+from parser.decoding.parse_options import (
+    NoTagsError,
+    OnError,
+    ParseOptions,
+    TagUse,
+    changed,
+    flags,
+)
 from parser.decoding.predictor import Predictor
 from tests.forgery import small_linear_model, small_model
 from tests.random_models import random_text_model
 
-GIVEN = "--beam 4 --merge none --several-roots --on-error skip --tags fill --lexicon l.tsv --k-best 2 --device cpu"
+GIVEN = (
+    "--beam 4 --merge none --several-roots --on-error skip --tags fill --lexicon l.tsv --k-best 2 "
+    "--device cpu"
+)
 
 
 def read(line: str, command: str = "parse", **more) -> ParseOptions:
@@ -37,7 +49,9 @@ def test_each_command_has_the_flags_that_name_it(capsys):
         parser.print_help()
         told = capsys.readouterr().out
         for name, (_, flag) in flags().items():
-            assert (f"--{name.replace('_', '-')} " in told.replace("\n", " ").replace("]", " ")) == (command in flag.commands)
+            assert (
+                f"--{name.replace('_', '-')} " in told.replace("\n", " ").replace("]", " ")
+            ) == (command in flag.commands)
 
 
 def test_a_beam_is_the_models_own_unless_another_one_is_given():
@@ -56,7 +70,11 @@ def test_a_beam_is_the_models_own_unless_another_one_is_given():
         (ParseOptions(beam=2, k_best=3), BeamError, "ask for 1 to 2"),
         (ParseOptions(keep_heads=True), GivenArcsError, "model=linear"),
         (ParseOptions(beam=4, merge=Merge.SIGNATURE), BeamError, "use merge=configuration"),
-        (ParseOptions(device="cuda"), ValueError, "--device cuda: this model reads no pretrained encoder"),
+        (
+            ParseOptions(device="cuda"),
+            ValueError,
+            "--device cuda: this model reads no pretrained encoder",
+        ),
     ],
 )
 def test_what_a_model_cannot_do_is_refused_at_once(options, error, message):

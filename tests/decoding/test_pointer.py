@@ -1,4 +1,6 @@
-"""The pointer system with an encoder that predicts heads: the classifier and the biaffine scorer point together."""
+"""The pointer system with an encoder that predicts heads:
+the classifier and the biaffine scorer point together.
+"""
 
 import random
 from functools import partial
@@ -28,7 +30,9 @@ from tests.toy import sentence
 def pointer_model(*positions: str) -> TrainedModel:
     like = small_model("text")
     slots = slots_of({"token": positions, "deprel": ["c2.l1"]})
-    return with_random_weights(TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, "pointer"), std=1.0)
+    return with_random_weights(
+        TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, "pointer"), std=1.0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +43,20 @@ def model() -> TrainedModel:
 @pytest.fixture(scope="module")
 def encoded(model) -> Sentences:
     rng = random.Random(0)
-    return model.vocabularies.encode([sentence(random_tree(rng, rng.randint(1, 9)), rng) for _ in range(12)])
+    return model.vocabularies.encode(
+        [sentence(random_tree(rng, rng.randint(1, 9)), rng) for _ in range(12)]
+    )
 
 
-def slow_scorer(model: TrainedModel, encoded: Sentences, classifier: bool = True, biaffine: bool = True) -> Scorer:
+def slow_scorer(
+    model: TrainedModel, encoded: Sentences, classifier: bool = True, biaffine: bool = True
+) -> Scorer:
     """The classifier's scores, and the log probabilities of arcs, one by one."""
-    encoder, of_arcs, of_classifier = model.frozen().weights.encoder, model.frozen().head_scorer, model.scorer(encoded)
+    encoder, of_arcs, of_classifier = (
+        model.frozen().weights.encoder,
+        model.frozen().head_scorer,
+        model.scorer(encoded),
+    )
     assert encoder is not None
     assert of_arcs is not None
     vectors, starts = encoder.arithmetic.floats(encoder.encode(encoded)), encoded.offsets[:-1]
@@ -64,7 +76,9 @@ def slow_scorer(model: TrainedModel, encoded: Sentences, classifier: bool = True
     return score
 
 
-def slow_parse(model: TrainedModel, encoded: Sentences, single_root: bool = True, **which: bool) -> np.ndarray:
+def slow_parse(
+    model: TrainedModel, encoded: Sentences, single_root: bool = True, **which: bool
+) -> np.ndarray:
     """Heads and relations."""
     scorer = slow_scorer(model, encoded, **which)
     parses = parse_batched(encoded, model.system, model.table, scorer, single_root=single_root)
@@ -74,7 +88,9 @@ def slow_parse(model: TrainedModel, encoded: Sentences, single_root: bool = True
 @pytest.mark.parametrize("single_root", [True, False])
 def test_the_scores_of_both_are_added(model, encoded, single_root):
     parses = parser_of(model).parse(encoded, single_root=single_root)
-    np.testing.assert_array_equal([parses.heads, parses.relations], slow_parse(model, encoded, single_root))
+    np.testing.assert_array_equal(
+        [parses.heads, parses.relations], slow_parse(model, encoded, single_root)
+    )
     beam = beam_parser_of(model, Beam(1)).k_best(encoded, 1, single_root=single_root)
     for s, (start, end) in enumerate(pairwise(encoded.offsets.tolist())):
         assert parses.heads[start + 1 : end].tolist() == beam[s][0].heads.tolist()
@@ -95,12 +111,18 @@ def test_arcs_are_scored_for_all_relations_or_for_one(model):
     heads = np.array([rng.integers(12) if word < 12 else rng.integers(12, 21) for word in words])
     relations = rng.integers(3, size=len(words))
     expected = scorer.arc_scores(vectors, offsets)(words, heads)[np.arange(len(words)), relations]
-    np.testing.assert_array_equal(scorer.log_probabilities(vectors, offsets, words, heads, relations), expected)
+    np.testing.assert_array_equal(
+        scorer.log_probabilities(vectors, offsets, words, heads, relations), expected
+    )
 
 
 def test_exploration_and_probabilities_go_by_the_same_scores(model, encoded):
     weights = model.frozen().weights
-    places = np.random.default_rng(0).integers(encoded.offsets[1], size=(7, len(model.slots))).astype(np.int32)
+    places = (
+        np.random.default_rng(0)
+        .integers(encoded.offsets[1], size=(7, len(model.slots)))
+        .astype(np.int32)
+    )
     rows = N_RESERVED + places
     rows[:, -1] = N_RESERVED  # the slot that reads a relation
     score, explore = (
@@ -134,7 +156,8 @@ def test_weights_of_any_kind_make_trees_with_one_root(encoded, value):
 def test_a_loaded_model_points_in_the_same_way(model, encoded, tmp_path):
     model.save(tmp_path)
     np.testing.assert_array_equal(
-        parser_of(TrainedModel.load(tmp_path)).parse(encoded).heads, parser_of(model).parse(encoded).heads
+        parser_of(TrainedModel.load(tmp_path)).parse(encoded).heads,
+        parser_of(model).parse(encoded).heads,
     )
 
 

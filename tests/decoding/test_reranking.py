@@ -39,7 +39,9 @@ def scorer_of(model: TrainedModel) -> HeadScorer:
 
 @pytest.fixture
 def model() -> TrainedModel:
-    """One whose encoder predicts heads, and is surer of them than the parser is of its transitions."""
+    """One whose encoder predicts heads, and is surer of them than the parser is of its
+    transitions.
+    """
     model = with_random_weights(small_model("text"), std=1.0)
     with torch.no_grad():
         for parameter in scorer_of(model).parameters():
@@ -51,7 +53,9 @@ def model() -> TrainedModel:
 def encoded(model) -> Sentences:
     """Sentences of 1 to 12 words."""
     rng = random.Random(0)
-    return model.vocabularies.encode([sentence(random_tree(rng, rng.randint(1, 12)), rng) for _ in range(40)])
+    return model.vocabularies.encode(
+        [sentence(random_tree(rng, rng.randint(1, 12)), rng) for _ in range(40)]
+    )
 
 
 def key_of(tree: Tree) -> tuple[bytes, bytes]:
@@ -59,8 +63,12 @@ def key_of(tree: Tree) -> tuple[bytes, bytes]:
 
 
 @torch.no_grad()
-def by_heads(model: TrainedModel, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray) -> float:
-    """The log probability of a tree of sentence s by the heads that the encoder predicts, word by word."""
+def by_heads(
+    model: TrainedModel, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray
+) -> float:
+    """The log probability of a tree of sentence s by the heads that the encoder predicts,
+    word by word.
+    """
     vectors = model.frozen().weights.vectors_in(sentences)[TOKEN][N_RESERVED:]
     tokens = torch.from_numpy(vectors[sentences.offsets[s] : sentences.offsets[s + 1]])
     columns = [[-1, *heads.tolist()]], [[-1, *relations.tolist()]]
@@ -71,17 +79,28 @@ def by_heads(model: TrainedModel, sentences: Sentences, s: int, heads: np.ndarra
 @pytest.mark.parametrize("single_root", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_trees_are_ranked_by_the_sum_of_both_scores(model, encoded, merge, single_root):
     beam = replace(BEAM, merge=merge)
-    plain = beam_parser_of(model, replace(beam, rerank=False)).k_best(encoded, 8, single_root=single_root)
+    plain = beam_parser_of(model, replace(beam, rerank=False)).k_best(
+        encoded, 8, single_root=single_root
+    )
     parser = beam_parser_of(model, beam)
-    found, parses = parser.k_best(encoded, 8, single_root=single_root), parser.parse(encoded, single_root=single_root)
+    found, parses = (
+        parser.k_best(encoded, 8, single_root=single_root),
+        parser.parse(encoded, single_root=single_root),
+    )
     changed = 0
     for s, (before, after) in enumerate(zip(plain, found, strict=True)):
-        scores = [tree.score + by_heads(model, encoded, s, tree.heads, tree.relations) for tree in before]
+        scores = [
+            tree.score + by_heads(model, encoded, s, tree.heads, tree.relations) for tree in before
+        ]
         expected = {key_of(tree): score for tree, score in zip(before, scores, strict=True)}
         keys = [*map(key_of, after)]
         assert set(keys) == set(expected)
-        assert [tree.score for tree in after] == pytest.approx([expected[key] for key in keys], rel=1e-4, abs=1e-4)
-        assert [tree.score for tree in after] == sorted((tree.score for tree in after), reverse=True)
+        assert [tree.score for tree in after] == pytest.approx(
+            [expected[key] for key in keys], rel=1e-4, abs=1e-4
+        )
+        assert [tree.score for tree in after] == sorted(
+            (tree.score for tree in after), reverse=True
+        )
         inside = slice(encoded.offsets[s] + 1, encoded.offsets[s + 1])
         assert (parses.heads[inside].tobytes(), parses.relations[inside].tobytes()) == keys[0]
         changed += keys[0] != key_of(before[0])
@@ -96,7 +115,10 @@ def test_items_that_stand_for_many_trees_give_more_than_there_are_items(model, e
 def test_sentences_without_words_change_no_other(model):
     sentences = [sentence(random_tree(random.Random(n), n) if n else []) for n in (0, 5, 0, 7, 0)]
     together = beam_parser_of(model, BEAM).k_best(model.vocabularies.encode(sentences), 1)
-    alone = [beam_parser_of(model, BEAM).k_best(model.vocabularies.encode([one]), 1)[0] for one in sentences]
+    alone = [
+        beam_parser_of(model, BEAM).k_best(model.vocabularies.encode([one]), 1)[0]
+        for one in sentences
+    ]
     assert [[(key_of(tree), tree.score) for tree in trees] for trees in together] == [
         [(key_of(tree), pytest.approx(tree.score)) for tree in trees] for trees in alone
     ]
@@ -111,7 +133,9 @@ def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
 
 def test_scores_of_heads_are_summed_wherever_the_highest_is():
     rng = np.random.default_rng(0)
-    dependents, heads, bias = (rng.normal(scale=2, size=shape).astype(np.float32) for shape in ((21, 5), (21, 5), 21))
+    dependents, heads, bias = (
+        rng.normal(scale=2, size=shape).astype(np.float32) for shape in ((21, 5), (21, 5), 21)
+    )
     offsets, found = np.array([0, 12, 21]), np.empty(21, np.float32)
     frozen_heads._log_sums(offsets, dependents, heads, bias, found)
     for own in (slice(0, 12), slice(12, 21)):
@@ -123,10 +147,15 @@ def test_arcs_of_a_very_long_sentence_have_numbers_of_64_bits(model, monkeypatch
     heads = model.frozen().head_scorer
     n = 46_342  # whose square 32 bits do not hold
     monkeypatch.setattr(frozen_heads, "_log_sums", lambda *arguments: arguments[-1].fill(0))
-    vectors, offsets = np.random.default_rng(0).normal(size=(n + 1, 6)).astype(np.float32), np.array([0, n + 1])
+    vectors, offsets = (
+        np.random.default_rng(0).normal(size=(n + 1, 6)).astype(np.float32),
+        np.array([0, n + 1]),
+    )
     words, relations = np.arange(1, n + 1, dtype=np.int32), np.zeros(n, np.int32)
     arcs = [(one, n - one, relations) for one in (words, words.astype(np.int64))]
-    np.testing.assert_array_equal(*(heads.log_probabilities(vectors, offsets, *one) for one in arcs))
+    np.testing.assert_array_equal(
+        *(heads.log_probabilities(vectors, offsets, *one) for one in arcs)
+    )
 
 
 def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
@@ -142,7 +171,9 @@ def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
 def test_sentences_are_encoded_once(model, encoded, monkeypatch):
     read = []
     read_layers = FrozenEncoder._read
-    monkeypatch.setattr(FrozenEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
+    monkeypatch.setattr(
+        FrozenEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part)
+    )
     beam_parser_of(model, BEAM).parse(encoded)
     assert sum(read) == len(encoded)
 
@@ -152,7 +183,8 @@ def test_weights_that_are_no_numbers_make_trees(model, encoded):
         scorer_of(model).arc_bias.fill_(float("nan"))
     beam = replace(BEAM, rerank=False)
     best = beam_parser_of(model, beam).parse(encoded)
-    assert np.array_equal(beam_parser_of(model, BEAM).parse(encoded).heads, best.heads)  # the order stays as it was
+    # the order stays as it was
+    assert np.array_equal(beam_parser_of(model, BEAM).parse(encoded).heads, best.heads)
 
 
 def test_what_cannot_be_reranked():

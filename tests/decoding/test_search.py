@@ -1,4 +1,6 @@
-"""The table of searches: what it chooses does what was wished, and what it refuses cannot be done."""
+"""The table of searches: what it chooses does what was wished,
+and what it refuses cannot be done.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -22,7 +24,8 @@ BEAMS = [
     Beam(2, Merge.SIGNATURE, rerank=True),
 ]
 WISHES = [
-    SearchWish(beam, 1, *flags) for beam, *flags in product(BEAMS, (False, True), (False, True), (False, True), (False, True))
+    SearchWish(beam, 1, *flags)
+    for beam, *flags in product(BEAMS, (False, True), (False, True), (False, True), (False, True))
 ]
 
 
@@ -33,7 +36,9 @@ def models():
     for kind in ("static", "text"):
         model = small_model(kind)
         for name in transitions.names():
-            found[kind, name] = replace(model, system=transitions.create_for(model.relations, name, {}))
+            found[kind, name] = replace(
+                model, system=transitions.create_for(model.relations, name, {})
+            )
     return found
 
 
@@ -43,10 +48,19 @@ def can(model, wish: SearchWish) -> bool:
     searching = wish.k_best or wish.beam.size > 1 or wish.lattices
     if wish.lattices:
         possible = network and isinstance(system, Attardi) and not model.contextual
-        return possible and not (wish.beam.merge is Merge.SIGNATURE or wish.beam.rerank or wish.keeps_arcs or wish.records)
+        return possible and not (
+            wish.beam.merge is Merge.SIGNATURE
+            or wish.beam.rerank
+            or wish.keeps_arcs
+            or wish.records
+        )
     if wish.beam.rerank and not model.predicts_heads:
         return False
-    if searching and wish.beam.merge is Merge.SIGNATURE and not (network and system.name == "arc_standard"):
+    if (
+        searching
+        and wish.beam.merge is Merge.SIGNATURE
+        and not (network and system.name == "arc_standard")
+    ):
         return False
     special = searching and (wish.beam.merge is Merge.SIGNATURE or wish.beam.rerank)
     if wish.keeps_arcs and (not network or special or not has_exact_oracle(system)):
@@ -63,23 +77,85 @@ def test_a_wish_is_refused_only_if_nothing_can_do_it(models):
         else:
             first, *_ = searches(model, wish)
             chosen.add((first.parser, first.kind))
-    assert chosen == {(one.parser, one.kind) for one in SEARCHES}, "each row is the first for some wish"
+    assert chosen == {(one.parser, one.kind) for one in SEARCHES}, (
+        "each row is the first for some wish"
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "system", "wish", "error", "message"),
     [
-        ("static", "swap", SearchWish(keeps_arcs=True), GivenArcsError, "system=swap has no exact oracle; .*covington"),
-        ("linear", "arc_standard", SearchWish(keeps_arcs=True), GivenArcsError, "with model=linear; train with model=mlp"),
-        ("text", "arc_standard", SearchWish(BEAMS[4], keeps_arcs=True), BeamError, "parse greedily, or with another beam"),
+        (
+            "static",
+            "swap",
+            SearchWish(keeps_arcs=True),
+            GivenArcsError,
+            "system=swap has no exact oracle; .*covington",
+        ),
+        (
+            "linear",
+            "arc_standard",
+            SearchWish(keeps_arcs=True),
+            GivenArcsError,
+            "with model=linear; train with model=mlp",
+        ),
+        (
+            "text",
+            "arc_standard",
+            SearchWish(BEAMS[4], keeps_arcs=True),
+            BeamError,
+            "parse greedily, or with another beam",
+        ),
         ("static", "arc_standard", SearchWish(BEAMS[4]), BeamError, "parse without --rerank"),
-        ("linear", "arc_standard", SearchWish(BEAMS[3]), BeamError, "not supported with model=linear; use merge=configuration"),
-        ("static", "attardi", SearchWish(BEAMS[3]), BeamError, "only with system=arc_standard, .* system=attardi; use merge="),
-        ("text", "arc_standard", SearchWish(lattices=True), BeamError, "models with an encoder do not parse lattices"),
-        ("static", "arc_eager", SearchWish(lattices=True), BeamError, "lattices need system=arc_standard or attardi"),
-        ("linear", "arc_standard", SearchWish(lattices=True), BeamError, "model=linear does not parse lattices"),
-        ("static", "arc_standard", SearchWish(BEAMS[3], lattices=True), BeamError, "signature is not supported with lattices"),
-        ("linear", "arc_standard", SearchWish(records=True), OptimalStepError, "records the probabilities .* model=linear"),
+        (
+            "linear",
+            "arc_standard",
+            SearchWish(BEAMS[3]),
+            BeamError,
+            "not supported with model=linear; use merge=configuration",
+        ),
+        (
+            "static",
+            "attardi",
+            SearchWish(BEAMS[3]),
+            BeamError,
+            "only with system=arc_standard, .* system=attardi; use merge=",
+        ),
+        (
+            "text",
+            "arc_standard",
+            SearchWish(lattices=True),
+            BeamError,
+            "models with an encoder do not parse lattices",
+        ),
+        (
+            "static",
+            "arc_eager",
+            SearchWish(lattices=True),
+            BeamError,
+            "lattices need system=arc_standard or attardi",
+        ),
+        (
+            "linear",
+            "arc_standard",
+            SearchWish(lattices=True),
+            BeamError,
+            "model=linear does not parse lattices",
+        ),
+        (
+            "static",
+            "arc_standard",
+            SearchWish(BEAMS[3], lattices=True),
+            BeamError,
+            "signature is not supported with lattices",
+        ),
+        (
+            "linear",
+            "arc_standard",
+            SearchWish(records=True),
+            OptimalStepError,
+            "records the probabilities .* model=linear",
+        ),
     ],
 )
 def test_a_refusal_names_what_is_missing(models, kind, system, wish, error, message):

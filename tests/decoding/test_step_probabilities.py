@@ -1,4 +1,6 @@
-"""Probabilities of steps and of arcs: against those of one step after the other, and their calibration."""
+"""Probabilities of steps and of arcs: against those of one step after the other,
+and their calibration.
+"""
 
 import random
 from dataclasses import replace
@@ -26,7 +28,9 @@ from tests.transition_systems import variants
 
 
 def probabilities_step_by_step(model, encoded, single_root):
-    """By sentence, {child: logarithm of the probability of its step}, and the sum over all steps."""
+    """By sentence, {child: logarithm of the probability of its step},
+    and the sum over all steps.
+    """
     scorer, system = model.scorer(encoded), model.system
     found = []
     for number in range(len(encoded)):
@@ -34,9 +38,13 @@ def probabilities_step_by_step(model, encoded, single_root):
         of_arcs, total = {}, 0.0
         while len(rows := system.unfinished(now)):
             transitions = system.transitions(now, rows, single_root)
-            scores = scorer(model.table.extract(now, rows, encoded, np.array([number]), transitions))
+            scores = scorer(
+                model.table.extract(now, rows, encoded, np.array([number]), transitions)
+            )
             columns, relations = best(system, scores, transitions, single_root)
-            [probability] = log_probabilities(system, scores, transitions, columns, relations, single_root)
+            [probability] = log_probabilities(
+                system, scores, transitions, columns, relations, single_root
+            )
             total += probability
             if (child := transitions.children[0, columns[0]]) != NO_NODE:
                 of_arcs[int(child)] = probability
@@ -53,9 +61,13 @@ def test_they_are_those_of_each_step(kind, single_root):
     probabilities = StepProbabilities.allocate(encoded)
     parser = BatchedParser(model.frozen().weights, model.system, model.table)
     parses = parser.parse(encoded, single_root=single_root, probabilities=probabilities)
-    plain = parse_batched(encoded, model.system, model.table, model.scorer(encoded), single_root=single_root)
+    plain = parse_batched(
+        encoded, model.system, model.table, model.scorer(encoded), single_root=single_root
+    )
     np.testing.assert_array_equal(parses.heads, plain.heads)
-    for number, (of_arcs, total) in enumerate(probabilities_step_by_step(model, encoded, single_root)):
+    for number, (of_arcs, total) in enumerate(
+        probabilities_step_by_step(model, encoded, single_root)
+    ):
         start = encoded.offsets[number]
         assert probabilities.trees[number] == pytest.approx(total, rel=1e-4)
         assert set(of_arcs) == set(range(1, encoded.lengths[number] + 1))
@@ -69,13 +81,20 @@ MADE_ALIKE = [(name, options) for name, options in variants() if "nonmonotonic" 
 
 @pytest.mark.parametrize(("system", "options"), MADE_ALIKE)
 @pytest.mark.parametrize("single_root", [True, False])
-def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, options, single_root):
+def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(
+    system, options, single_root
+):
     like = small_model("static")
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
-    torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
-    model = with_random_weights(TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, system, options), std=1.0)
+    # arc-standard then shifts where it could have attached to the left, in some sentences
+    torch.manual_seed(1)
+    model = with_random_weights(
+        TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, system, options),
+        std=1.0,
+    )
     rng = random.Random(1)
-    # Of words that the model knows apart, so that it shifts before some, and attaches others at once.
+    # Of words that the model knows apart, so that it shifts before some,
+    # and attaches others at once.
     sentences = [
         replace(one, forms=rng.choices("ab", k=n), feats=rng.choices(["_", "A=b|C=d"], k=n))
         for n, one in enumerate(flat_sentences(range(2, 14)), 2)
@@ -87,14 +106,20 @@ def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, o
     kept = steps_keeping(parses, model.system, single_root)
     again = parser.parse(encoded, single_root=single_root, probabilities=found, restriction_of=kept)
     assert_same_trees(again, parses)
-    if system != "swap":  # whose oracle is exact on gold computations alone: other orders of swaps make the same tree
+    # whose oracle is exact on gold computations alone: other orders of swaps make the same tree
+    if system != "swap":
         np.testing.assert_allclose(found.arcs, expected.arcs)
         np.testing.assert_allclose(found.trees, expected.trees)
 
 
 @pytest.mark.parametrize(
     ("kind", "merge"),  # beams that merge by signature are of arc-standard alone
-    [(kind, merge) for merge in Merge for kind in KINDS if merge is not Merge.SIGNATURE or kind != "attardi"],
+    [
+        (kind, merge)
+        for merge in Merge
+        for kind in KINDS
+        if merge is not Merge.SIGNATURE or kind != "attardi"
+    ],
 )
 def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge):
     model = small_model(kind)
@@ -103,7 +128,10 @@ def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge)
     found = Predictor(model, ParseOptions(beam=beam), steps=True).predict(encoded)
     parses, probabilities = found.parses, found.steps
     np.testing.assert_array_equal(parses.heads, parser_with_beam(model, beam).parse(encoded).heads)
-    parser, again = BatchedParser(model.frozen().weights, model.system, model.table), StepProbabilities.allocate(encoded)
+    parser, again = (
+        BatchedParser(model.frozen().weights, model.system, model.table),
+        StepProbabilities.allocate(encoded),
+    )
     kept = steps_keeping(parses, model.system, True)
     made_again = parser.parse(encoded, probabilities=again, restriction_of=kept)
     np.testing.assert_array_equal(made_again.heads, parses.heads)
@@ -143,7 +171,9 @@ def slowly_rising(shares: list[float], sizes: list[int]) -> list[float]:
         return float(np.average(shares[first : last + 1], weights=sizes[first : last + 1]))
 
     places = range(len(shares))
-    return [max(min(mean(i, j) for j in places if j >= k) for i in places if i <= k) for k in places]
+    return [
+        max(min(mean(i, j) for j in places if j >= k) for i in places if i <= k) for k in places
+    ]
 
 
 def test_calibration_is_isotonic_regression_over_groups_of_equal_size():
@@ -153,7 +183,9 @@ def test_calibration_is_isotonic_regression_over_groups_of_equal_size():
         right = rng.random(n) < 0.5  # falls about as often as it rises
         found = Calibration.fit(logs, right)
         groups = np.array_split(np.arange(n), min(20, n // 50))
-        shares = slowly_rising([right[group].mean() for group in groups], [len(group) for group in groups])
+        shares = slowly_rising(
+            [right[group].mean() for group in groups], [len(group) for group in groups]
+        )
         np.testing.assert_allclose(found.shares, sorted(set(shares)), rtol=1e-9)
         assert found.log_odds == tuple(sorted(found.log_odds))
 
@@ -165,7 +197,11 @@ def test_probabilities_of_any_shape_become_those_of_what_is_right():
     right = rng.random(40_000) < np.where(logs == 0, 0.7, np.exp(logs) ** 0.2 - 0.1)
     found = Calibration.fit(logs[::2], right[::2])
     assert found.certain == pytest.approx(0.7, abs=0.02)
-    assert expected_calibration_error(found(logs[1::2]), right[1::2]) < 1 < expected_calibration_error(np.exp(logs), right)
+    assert (
+        expected_calibration_error(found(logs[1::2]), right[1::2])
+        < 1
+        < expected_calibration_error(np.exp(logs), right)
+    )
 
 
 def test_slope_and_intercept_of_older_models_are_read():
@@ -183,5 +219,7 @@ def test_calibration_of_little_is_finite():
 
 
 def test_the_error_of_calibration_is_a_mean_over_bins():
-    assert expected_calibration_error(np.array([0.1, 0.1, 0.9, 1.0]), np.array([0, 1, 1, 1], bool), 2) == pytest.approx(22.5)
+    assert expected_calibration_error(
+        np.array([0.1, 0.1, 0.9, 1.0]), np.array([0, 1, 1, 1], bool), 2
+    ) == pytest.approx(22.5)
     assert expected_calibration_error(np.zeros(0), np.zeros(0, bool)) == 0

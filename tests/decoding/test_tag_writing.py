@@ -37,8 +37,12 @@ SENTENCES = [
 TEXT = b"".join(lines + b"\n" for lines in SENTENCES)
 
 
-def parsed(use: TagUse, content: bytes = TEXT, model: TrainedModel | None = None, **options) -> list[list[str]]:
-    written = parsed_files.parsed(model or random_text_model(), content, tags=use, allow_missing_columns=True, **options)
+def parsed(
+    use: TagUse, content: bytes = TEXT, model: TrainedModel | None = None, **options
+) -> list[list[str]]:
+    written = parsed_files.parsed(
+        model or random_text_model(), content, tags=use, allow_missing_columns=True, **options
+    )
     return [text.split("\t") for text in written.decode().splitlines()]
 
 
@@ -50,20 +54,29 @@ def test_what_is_kept_filled_and_overwritten():
     kept, filled, written = (parsed(use) for use in TagUse)
     assert columns(kept, 3) == ["A", "B", "_", "_", "_", "B"]
     assert columns(kept, 5) == ["_", "F=1", "_", "_", "_", "_"]
-    assert columns(filled, 3) == ["A", "B", *columns(written, 3)[2:4], "_", "B"]  # what is empty throughout a sentence
+    # what is empty throughout a sentence
+    assert columns(filled, 3) == ["A", "B", *columns(written, 3)[2:4], "_", "B"]
     assert columns(filled, 5) == ["_", "F=1", *columns(written, 5)[2:]]
     for lines in (filled, written):
-        assert [line[:3] + line[4:5] + line[6:] for line in lines] == [line[:3] + line[4:5] + line[6:] for line in kept]
-        assert [line for line in lines if not line[0].isdigit()] == [line for line in kept if not line[0].isdigit()]
+        assert [line[:3] + line[4:5] + line[6:] for line in lines] == [
+            line[:3] + line[4:5] + line[6:] for line in kept
+        ]
+        assert [line for line in lines if not line[0].isdigit()] == [
+            line for line in kept if not line[0].isdigit()
+        ]
     known = random_text_model().vocabularies.tags
     assert set(columns(written, 3)) <= {*known["upos"].symbols}
     assert set(columns(written, 5)) <= {*known["feats"].symbols}
     assert columns(written, 4) == ["x"] * 6  # it does not predict XPOS
 
 
-@pytest.mark.parametrize("use", [TagUse.KEEP, TagUse.OVERWRITE])  # compiled code reads the words, or Python
+# compiled code reads the words, or Python
+@pytest.mark.parametrize("use", [TagUse.KEEP, TagUse.OVERWRITE])
 def test_decomposed_forms_are_parsed_and_tagged_as_composed_ones(use):
-    one, other = (parsed(use, normalize(form, TEXT.decode()).encode(), random_lemma_model()) for form in ("NFC", "NFD"))
+    one, other = (
+        parsed(use, normalize(form, TEXT.decode()).encode(), random_lemma_model())
+        for form in ("NFC", "NFD")
+    )
     assert columns(one, 1) != columns(other, 1)
     assert [line[:1] + line[2:] for line in one] == [line[:1] + line[2:] for line in other]
 
@@ -79,7 +92,9 @@ def test_any_chunks_and_threads_give_the_same(options, monkeypatch):
 
 
 def test_a_sentence_that_cannot_be_read_is_skipped():
-    assert parsed(TagUse.OVERWRITE, b"1\tx\n\n" + TEXT, on_error=OnError.SKIP) == parsed(TagUse.OVERWRITE)
+    assert parsed(TagUse.OVERWRITE, b"1\tx\n\n" + TEXT, on_error=OnError.SKIP) == parsed(
+        TagUse.OVERWRITE
+    )
 
 
 def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
@@ -92,7 +107,12 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
 
     monkeypatch.setattr(bilstm, "FrozenEncoder", Counted)
     model, tagging = random_text_model(), ParseOptions(tags=TagUse.OVERWRITE)
-    makers = lambda: Predictor(model, tagging).prepare(), lambda: Parser(model), lambda: Service(model, "name"), model.frozen
+    makers = (
+        lambda: Predictor(model, tagging).prepare(),
+        lambda: Parser(model),
+        lambda: Service(model, "name"),
+        model.frozen,
+    )
     for number, make in enumerate(makers, 1):  # anew, as the model may have changed by then
         made_by_it = make()
         assert len(made) == number
@@ -106,14 +126,20 @@ def test_sentences_are_read_once_for_their_tags_and_their_trees(monkeypatch, sha
     plain, read = parsed(TagUse.KEEP), []
     monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", share)
     read_layers = FrozenEncoder._read
-    monkeypatch.setattr(FrozenEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
+    monkeypatch.setattr(
+        FrozenEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part)
+    )
     tagged = parsed(TagUse.OVERWRITE)
     assert sum(read) == len(SENTENCES)
-    assert [columns(tagged, place) for place in (6, 7)] == [columns(plain, place) for place in (6, 7)]
+    assert [columns(tagged, place) for place in (6, 7)] == [
+        columns(plain, place) for place in (6, 7)
+    ]
 
 
 def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
-    """One word after the other: by the lexicon, from training, a symbol itself, or by the best rule that applies; by torch."""
+    """One word after the other: by the lexicon, from training, a symbol itself, or by the best rule
+    that applies; by torch.
+    """
     found = []
     for words in forms:
         made = sentence([0, *range(1, len(words))])
@@ -123,15 +149,25 @@ def expected_lemmas(model, forms, lexicon: LemmaLexicon | None = None):
         known = {column: values.symbols for column, values in model.vocabularies.tags.items()}
         for place, form in enumerate(words, 1):
             upos, feats = (known[column][tags[column][place]] for column in ("upos", "feats"))
-            by_rule = model.vocabularies.lemmas.by_rules([form], [upos], scores["lemmas"]([form], np.array([place])))[0]
+            by_rule = model.vocabularies.lemmas.by_rules(
+                [form], [upos], scores["lemmas"]([form], np.array([place]))
+            )[0]
             written = None if lexicon is None else lexicon.lemma(form, upos, feats)
             symbol = form if is_symbol(form) else None
-            found.append(written or SEEN[()].get(form) or SEEN.get((upos, feats), {}).get(form) or symbol or by_rule)
+            found.append(
+                written
+                or SEEN[()].get(form)
+                or SEEN.get((upos, feats), {}).get(form)
+                or symbol
+                or by_rule
+            )
     return found
 
 
 FORMS = [["aé", "b", "Éa"], ["a"], ["b", "_", "w1", "éa", "é"], ["B", "aé", "a", "xyz"]]
-BARE = b"".join(b"".join(line(number, form) for number, form in enumerate(words, 1)) + b"\n" for words in FORMS)
+BARE = b"".join(
+    b"".join(line(number, form) for number, form in enumerate(words, 1)) + b"\n" for words in FORMS
+)
 
 
 @pytest.mark.parametrize("use", [TagUse.FILL, TagUse.OVERWRITE])
@@ -141,7 +177,9 @@ def test_lemmas_are_those_of_the_lexicon_of_training_or_of_rules(use):
     assert found == expected_lemmas(model, FORMS)
     assert "always" in found
     assert {"seen", "B", "one"} & {*found}
-    lexicon = LemmaLexicon({("X", "_"): {"b": "X-b"}, ("Y", "_"): {"b": "Y-b"}, ("_", "_"): {"a": "any"}})
+    lexicon = LemmaLexicon(
+        {("X", "_"): {"b": "X-b"}, ("Y", "_"): {"b": "Y-b"}, ("_", "_"): {"a": "any"}}
+    )
     written = columns(parsed(use, BARE, model, lexicon=lexicon), 2)
     assert written == expected_lemmas(model, FORMS, lexicon)
     assert {"any"} < {*written} - {*found}
@@ -152,17 +190,37 @@ def test_lemmas_are_filled_where_a_sentence_has_none():
     kept, filled, written = (columns(parsed(use, content, model), 2) for use in TagUse)
     assert kept == ["_"] * 3 + ["given"] + ["_"] * 9
     assert filled == [*written[:3], "given", *written[4:]]
-    assert columns(parsed(TagUse.KEEP, content, model), 7) == columns(parsed(TagUse.OVERWRITE, content, model), 7)
+    assert columns(parsed(TagUse.KEEP, content, model), 7) == columns(
+        parsed(TagUse.OVERWRITE, content, model), 7
+    )
 
 
 def test_lemmas_follow_the_tags_that_are_kept():
-    """Those that the input has, not those that the model predicts and nobody writes; with a lexicon, and without."""
-    lexicon = LemmaLexicon({("X", "_"): {"w2": "lemma-X"}, ("Y", "_"): {"w2": "lemma-Y"}, ("Y", "F=1"): {"w3": "lemma-F"}})
-    words = [("w2", "X", "_"), ("w2", "Y", "_"), ("w3", "Y", "F=1"), ("aé", "X", "_"), ("w1", "X", "A=b|C=d"), ("b", "Q", "_")]
+    """Those that the input has, not those that the model predicts and nobody writes;
+    with a lexicon, and without.
+    """
+    lexicon = LemmaLexicon(
+        {
+            ("X", "_"): {"w2": "lemma-X"},
+            ("Y", "_"): {"w2": "lemma-Y"},
+            ("Y", "F=1"): {"w3": "lemma-F"},
+        }
+    )
+    words = [
+        ("w2", "X", "_"),
+        ("w2", "Y", "_"),
+        ("w3", "Y", "F=1"),
+        ("aé", "X", "_"),
+        ("w1", "X", "A=b|C=d"),
+        ("b", "Q", "_"),
+    ]
     given = ["lemma-X", "lemma-Y", "lemma-F", "seen", "one"]
-    content = b"".join(line(1, form, "_", upos, "_", feats, "0") + b"\n" for form, upos, feats in words)
+    content = b"".join(
+        line(1, form, "_", upos, "_", feats, "0") + b"\n" for form, upos, feats in words
+    )
     filled, written = (
-        columns(parsed(use, content, random_lemma_model(), lexicon=lexicon), 2) for use in (TagUse.FILL, TagUse.OVERWRITE)
+        columns(parsed(use, content, random_lemma_model(), lexicon=lexicon), 2)
+        for use in (TagUse.FILL, TagUse.OVERWRITE)
     )
     assert [filled[place] for place in (0, 1, 2, 4)] == [given[place] for place in (0, 1, 2, 4)]
     assert written[0] == written[1]
@@ -170,18 +228,29 @@ def test_lemmas_follow_the_tags_that_are_kept():
         [[(form, upos, None, feats)] for form, upos, feats in words]
     )
     assert [sentence.words[0].lemma for sentence in sentences] == filled
-    partly = content.replace(b"\tY\t_\tF=1", b"\t_\t_\tF=1")  # where UPOS is not there, it is predicted
-    assert columns(parsed(TagUse.FILL, partly, random_lemma_model(), lexicon=lexicon), 2)[:2] == given[:2]
+    # where UPOS is not there, it is predicted
+    partly = content.replace(b"\tY\t_\tF=1", b"\t_\t_\tF=1")
+    assert (
+        columns(parsed(TagUse.FILL, partly, random_lemma_model(), lexicon=lexicon), 2)[:2]
+        == given[:2]
+    )
 
 
 def test_a_lexicon_that_gave_no_lemma_is_told():
-    for lemmas, told in (({("Q", "_"): {"a": "l"}}, True), ({("_", "_"): {"A": "l"}}, False), ({}, True)):
+    for lemmas, told in (
+        ({("Q", "_"): {"a": "l"}}, True),
+        ({("_", "_"): {"A": "l"}}, False),
+        ({}, True),
+    ):
         model, lexicon = random_lemma_model(), LemmaLexicon(lemmas)
         for content in (BARE, b""):
-            counts = parsed_files.parse_file(model, BytesIO(content), BytesIO(), tags=TagUse.FILL, lexicon=lexicon)
-            assert any("no word of the input had an entry in the lexicon" in text for text in counts.warnings()) == (
-                told and content != b""
+            counts = parsed_files.parse_file(
+                model, BytesIO(content), BytesIO(), tags=TagUse.FILL, lexicon=lexicon
             )
+            assert any(
+                "no word of the input had an entry in the lexicon" in text
+                for text in counts.warnings()
+            ) == (told and content != b"")
 
 
 def test_tags_and_a_lexicon_are_refused_where_no_tags_or_lemmas_are_predicted():
@@ -205,7 +274,11 @@ def conllu(upos: str, feats: str) -> bytes:
     given = zip(cycle(upos.split()), cycle(feats.split()))
     sentences = ([(form, *next(given)) for form in words] for words in FORMS)
     return b"".join(
-        b"".join(line(number, form, "_", tag, "_", own) for number, (form, tag, own) in enumerate(words, 1)) + b"\n"
+        b"".join(
+            line(number, form, "_", tag, "_", own)
+            for number, (form, tag, own) in enumerate(words, 1)
+        )
+        + b"\n"
         for words in sentences
     )
 
@@ -213,13 +286,19 @@ def conllu(upos: str, feats: str) -> bytes:
 def test_what_is_filled_fits_what_is_given():
     model = fitting_model()
     free = parsed(TagUse.FILL, conllu("_", "_"), model)
-    assert not {("X", "_"), ("Y", "A=b"), ("Y", "A=b|C=d")} >= {*zip(columns(free, 3), columns(free, 5), strict=True)}
+    assert not {("X", "_"), ("Y", "A=b"), ("Y", "A=b|C=d")} >= {
+        *zip(columns(free, 3), columns(free, 5), strict=True)
+    }
     for upos, fitting in (("X", {"_"}), ("Y", {"A=b", "A=b|C=d"})):
         found = parsed(TagUse.FILL, conllu(upos, "_"), model)
         assert {*columns(found, 3)} == {upos}
         assert {*columns(found, 5)} <= fitting
-        assert [columns(found, place) for place in (6, 7)] == [columns(free, place) for place in (6, 7)], "trees are the same"
-        filled = Parser(model).parse([[(form, upos) for form in words] for words in FORMS], allow_missing_columns=True)
+        assert [columns(found, place) for place in (6, 7)] == [
+            columns(free, place) for place in (6, 7)
+        ], "trees are the same"
+        filled = Parser(model).parse(
+            [[(form, upos) for form in words] for words in FORMS], allow_missing_columns=True
+        )
         assert [word.feats for tree in filled for word in tree.words] == columns(found, 5)
         assert [word.lemma for tree in filled for word in tree.words] == columns(found, 2)
     found = parsed(TagUse.FILL, conllu("_", "_ A=b"), model)
@@ -229,13 +308,24 @@ def test_what_is_filled_fits_what_is_given():
 
 def test_tags_that_training_never_saw_and_those_that_are_all_given_or_overwritten_change_nothing():
     model, plain = fitting_model(), random_lemma_model()
-    for use, upos, feats in ((TagUse.FILL, "_", "_"), (TagUse.FILL, "X Y", "A=b _"), (TagUse.OVERWRITE, "X Y", "_ A=b")):
-        assert parsed(use, conllu(upos, feats), model)[:4] == parsed(use, conllu(upos, feats), plain)[:4]
+    for use, upos, feats in (
+        (TagUse.FILL, "_", "_"),
+        (TagUse.FILL, "X Y", "A=b _"),
+        (TagUse.OVERWRITE, "X Y", "_ A=b"),
+    ):
+        assert (
+            parsed(use, conllu(upos, feats), model)[:4]
+            == parsed(use, conllu(upos, feats), plain)[:4]
+        )
     new, free = (parsed(TagUse.FILL, conllu(upos, "_"), model) for upos in ("NEW", "_"))
-    assert [columns(new, place) for place in (5, 6, 7)] == [columns(free, place) for place in (5, 6, 7)]
+    assert [columns(new, place) for place in (5, 6, 7)] == [
+        columns(free, place) for place in (5, 6, 7)
+    ]
 
 
 def test_a_folder_keeps_the_sets_of_tags(tmp_path):
     model = fitting_model()
     model.save(tmp_path)
-    assert parsed(TagUse.FILL, conllu("X", "_"), TrainedModel.load(tmp_path)) == parsed(TagUse.FILL, conllu("X", "_"), model)
+    assert parsed(TagUse.FILL, conllu("X", "_"), TrainedModel.load(tmp_path)) == parsed(
+        TagUse.FILL, conllu("X", "_"), model
+    )

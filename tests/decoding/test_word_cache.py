@@ -1,4 +1,6 @@
-"""The compiled lookup of words against Vocabularies, on the columns that conllu/stream.py reads; also when it has to forget."""
+"""The compiled lookup of words against Vocabularies, on the columns that conllu/stream.py reads;
+also when it has to forget.
+"""
 
 import io
 
@@ -19,7 +21,8 @@ from parser.decoding.files.word_cache import WordCache
 from tests.odd_files import files, line
 
 VOCABULARIES = Vocabularies(
-    {name: vocabulary_for(name, ["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES}, [Characters(["a", "\u00e9"], 4)]
+    {name: vocabulary_for(name, ["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES},
+    [Characters(["a", "\u00e9"], 4)],
 )
 
 
@@ -31,14 +34,21 @@ def words_of(content: bytes):
 
 def assert_encoded(cache: WordCache, content: bytes) -> None:
     found = cache.encode(words_of(content))
-    sentences = [RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(content)) if len(sentence)]
+    sentences = [
+        RawColumns(sentence)
+        for sentence in read_raw_sentences(io.BytesIO(content))
+        if len(sentence)
+    ]
     expected = VOCABULARIES.encode(sentences)
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.unseen, expected.unseen)
     np.testing.assert_array_equal(found.offsets, expected.offsets)
 
 
-@given(st.lists(files(), max_size=4), st.sampled_from([{}, {"max_entries": 3}, {"max_bytes": 20}, {"max_entries": -1}]))
+@given(
+    st.lists(files(), max_size=4),
+    st.sampled_from([{}, {"max_entries": 3}, {"max_bytes": 20}, {"max_entries": -1}]),
+)
 def test_it_encodes_as_the_vocabularies_do(contents, bounds):
     cache = WordCache(VOCABULARIES, **bounds)
     for content in contents:
@@ -58,7 +68,9 @@ def test_what_could_not_be_encoded_is_not_taken_for_known(monkeypatch, call):
         return encode(vocabularies, values)
 
     monkeypatch.setattr(word_cache, "_encode", failing)
-    monkeypatch.setattr(word_cache, "longer", lambda array, size: np.full((len(array), size), 77, np.int32))
+    monkeypatch.setattr(
+        word_cache, "longer", lambda array, size: np.full((len(array), size), 77, np.int32)
+    )
     with pytest.raises(MemoryError):
         cache.encode(words_of(content))
     assert len(calls) == call
@@ -86,7 +98,9 @@ def test_a_value_of_a_column_is_looked_up_once():
     by_attribute = {name: Counting([]) for name in ("form", "suffix2", "upos")}
     cache = WordCache(Vocabularies(by_attribute))
     for upos in ("X", "Y", "X"):
-        cache.encode(words_of(b"".join(line(word, "ab"[word % 2], "_", upos) for word in range(1, 100))))
+        cache.encode(
+            words_of(b"".join(line(word, "ab"[word % 2], "_", upos) for word in range(1, 100)))
+        )
     assert {name: sorted(vocabulary.seen) for name, vocabulary in by_attribute.items()} == {
         "form": ["a", "b"],
         "suffix2": ["a", "b"],

@@ -1,4 +1,6 @@
-"""Every model and recipe trains, resumes, saves, loads and parses on another device than the CPU (fake_device.py)."""
+"""Every model and recipe trains, resumes, saves,
+loads and parses on another device than the CPU (fake_device.py).
+"""
 
 import random
 from pathlib import Path
@@ -38,7 +40,8 @@ RUNS = {
     "global, bilstm": ["recipe=accurate", *ENCODER, *GLOBAL],
     "local, bilstm": ["recipe=accurate", *ENCODER, "beam=local", "beam.size=2"],
 }
-# In make test: examples of one pass and of the other, an encoder with all its parts, and whole computations.
+# In make test: examples of one pass and of the other, an encoder with all its parts,
+# and whole computations.
 QUICK = ("paper", "accurate", "text", "global")
 FEW = ["first_pass.epochs=1", "second_pass.epochs=2"]
 
@@ -51,7 +54,9 @@ def treebank(tmp_path_factory) -> Path:
     return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", one_root)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RUNS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RUNS]
+)
 def test_it_trains_resumes_and_parses_as_on_the_cpu(name, treebank, tmp_path):
     check_run(treebank, tmp_path, *RUNS[name], *FEW)
 
@@ -63,7 +68,15 @@ def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
     pretrained = [f"encoder.pretrained={encoder}"]
     if tune == "false":
         pretrained.append(f"pretrained.cache={tmp_path / 'cache'}")
-    check_run(treebank, tmp_path, *TEXT, "encoder.lemmas=null", *FEW, *pretrained, f"pretrained.tune={tune}")
+    check_run(
+        treebank,
+        tmp_path,
+        *TEXT,
+        "encoder.lemmas=null",
+        *FEW,
+        *pretrained,
+        f"pretrained.tune={tune}",
+    )
     with fake_device():
         model = load_model(tmp_path / "whole", ParseOptions(device=NAME))
         assert isinstance(model, TrainedModel)
@@ -100,7 +113,10 @@ def test_without_dropout_the_weights_are_those_of_the_cpu(treebank, tmp_path):
     train(wanted, tmp_path / "cpu")
     with fake_device():
         train(run(treebank, "recipe=paper", *FEW, f"device={NAME}"), tmp_path / "device")
-    cpu, device = (load_file(tmp_path / name / "model" / "classifier.safetensors") for name in ("cpu", "device"))
+    cpu, device = (
+        load_file(tmp_path / name / "model" / "classifier.safetensors")
+        for name in ("cpu", "device")
+    )
     for name, weights in cpu.items():
         np.testing.assert_allclose(weights, device[name], atol=1e-4, err_msg=name)
 
@@ -126,7 +142,9 @@ def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
 
 @pytest.mark.parametrize("name", ["accurate", "text"])
 def test_no_update_waits_for_the_device(name, treebank, tmp_path):
-    """The CPU prepares the next update meanwhile. All that it has to know of a batch, it knew before."""
+    """The CPU prepares the next update meanwhile. All that it has to know of a batch,
+    it knew before.
+    """
     fit_epoch = Trainer.fit_epoch
 
     def watched(trainer, *arguments):

@@ -15,7 +15,9 @@ def typst() -> None:
 
 
 def tree(*forms: str) -> DrawnTree:
-    return DrawnTree(forms, ["X"] * len(forms), [*range(len(forms))], ["root", *["dep"] * (len(forms) - 1)])
+    return DrawnTree(
+        forms, ["X"] * len(forms), [*range(len(forms))], ["root", *["dep"] * (len(forms) - 1)]
+    )
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -39,7 +41,9 @@ def test_a_png_is_twice_as_dense_as_the_svg():
 def test_a_pdf_has_a_page_for_each_tree():
     found = as_picture([tree("a"), tree("b", "c"), tree("d")], "pdf")
     assert found.startswith(b"%PDF-")
-    assert found.count(b"/Type/Page/") == found.count(b"/Type/Page") - found.count(b"/Type/Pages") == 3
+    assert (
+        found.count(b"/Type/Page/") == found.count(b"/Type/Page") - found.count(b"/Type/Pages") == 3
+    )
     assert found == as_picture([tree("a"), tree("b", "c"), tree("d")], "pdf")
 
 
@@ -50,7 +54,9 @@ def test_a_wide_drawing_is_made_smaller():
 
 
 def test_words_are_taken_out_of_the_svg_and_set_in_their_direction():
-    drawn = DrawnTree(["\u0645\u0631\u062d\u0628\u0627", 'a"\\b'], ["X", "Y"], [0, 1], ["root", "dep"])
+    drawn = DrawnTree(
+        ["\u0645\u0631\u062d\u0628\u0627", 'a"\\b'], ["X", "Y"], [0, 1], ["root", "dep"]
+    )
     source = _page(ElementTree.fromstring(as_svg(drawn)))
     assert "text>" not in source
     assert source.count("path d=") == as_svg(drawn).count("<path d=")

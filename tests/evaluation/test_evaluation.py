@@ -1,4 +1,6 @@
-"""Scores, as of the official script in the package udtools, and by hand; errors by group, and tests of two systems."""
+"""Scores, as of the official script in the package udtools, and by hand; errors by group,
+and tests of two systems.
+"""
 
 import io
 import json
@@ -25,10 +27,44 @@ from tests.forked import script
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import real_treebank, sentence, write_conllu
 
-OFFICIAL_NAMES = ["UAS", "CLAS", "MLAS", "BLEX", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "Words", "Tokens", "Sentences"]
+OFFICIAL_NAMES = [
+    "UAS",
+    "CLAS",
+    "MLAS",
+    "BLEX",
+    "UPOS",
+    "XPOS",
+    "UFeats",
+    "AllTags",
+    "Lemmas",
+    "Words",
+    "Tokens",
+    "Sentences",
+]
 OFFICIAL = {name.lower(): name for name in OFFICIAL_NAMES} | {"las_universal": "LAS"}
-RELATIONS = ["nsubj", "nsubj:pass", "obj", "nmod", "nmod:poss", "det", "case", "case:x", "aux:pass", "cc", "punct", "dep"]
-FEATS = ["_", "Case=Nom", "Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Odd=Yes", "Case=Acc|Odd=Yes", "Number[psor]=Plur"]
+RELATIONS = [
+    "nsubj",
+    "nsubj:pass",
+    "obj",
+    "nmod",
+    "nmod:poss",
+    "det",
+    "case",
+    "case:x",
+    "aux:pass",
+    "cc",
+    "punct",
+    "dep",
+]
+FEATS = [
+    "_",
+    "Case=Nom",
+    "Case=Nom|Number=Sing",
+    "Number=Sing|Case=Nom",
+    "Odd=Yes",
+    "Case=Acc|Odd=Yes",
+    "Number[psor]=Plur",
+]
 
 
 def written(folder: Path, gold: str, system: str) -> tuple[Path, Path]:
@@ -45,10 +81,16 @@ def scores_of(gold: str, system: str):
 
 def assert_official(gold: str, system: str) -> None:
     ours = scores_of(gold, system)
-    official = udeval.evaluate(*(udeval.load_conllu(io.StringIO(text), "a file", {}) for text in (gold, system)))
+    official = udeval.evaluate(
+        *(udeval.load_conllu(io.StringIO(text), "a file", {}) for text in (gold, system))
+    )
     for key, name in OFFICIAL.items():
         mine, theirs = ours[key], official[name]
-        assert (mine.correct, mine.gold, mine.system) == (theirs.correct, theirs.gold_total, theirs.system_total), key
+        assert (mine.correct, mine.gold, mine.system) == (
+            theirs.correct,
+            theirs.gold_total,
+            theirs.system_total,
+        ), key
         assert mine.precision == 100 * theirs.precision, key
         assert mine.recall == 100 * theirs.recall, key
         assert mine.f1 == 100 * theirs.f1, key
@@ -66,10 +108,16 @@ def random_heads(rng: random.Random, n: int) -> list[int]:
 
 
 def random_analysis(rng: random.Random, text: str, smallest: int) -> str:
-    """CoNLL-U of the text, split anyhow into sentences, tokens, multiword tokens and empty nodes, with any trees."""
+    """CoNLL-U of the text, split anyhow into sentences, tokens,
+    multiword tokens and empty nodes, with any trees.
+    """
     lines: list[str] = []
     while text:
-        sentence, text = (text, "") if len(text) < 2 * smallest or rng.random() < 0.4 else (text[:smallest], text[smallest:])
+        sentence, text = (
+            (text, "")
+            if len(text) < 2 * smallest or rng.random() < 0.4
+            else (text[:smallest], text[smallest:])
+        )
         rows: list[list[str]] = []
         n = 0
         while sentence:
@@ -77,13 +125,29 @@ def random_analysis(rng: random.Random, text: str, smallest: int) -> str:
             token, sentence = sentence[:size], sentence[size:]
             spaced = " ".join(token) if rng.random() < 0.1 else token
             words = [spaced]
-            if rng.random() < 0.3:  # words of the token's own letters, which differ, are alike, or repeat
-                words = [rng.choice([rng.choice(token), token, token.upper(), "b"]) for _ in range(rng.randint(1, 4))]
+            # words of the token's own letters, which differ, are alike, or repeat
+            if rng.random() < 0.3:
+                words = [
+                    rng.choice([rng.choice(token), token, token.upper(), "b"])
+                    for _ in range(rng.randint(1, 4))
+                ]
                 rows.append([f"{n + 1}-{n + len(words)}", spaced, *"________"])
             for form in words:
                 n += 1
                 tag, xpos = rng.choice(["NOUN", "VERB", "PUNCT"]), rng.choice("xy")
-                rows.append([str(n), form, rng.choice("_ab"), tag, xpos, rng.choice(FEATS), "", rng.choice(RELATIONS), *"__"])
+                rows.append(
+                    [
+                        str(n),
+                        form,
+                        rng.choice("_ab"),
+                        tag,
+                        xpos,
+                        rng.choice(FEATS),
+                        "",
+                        rng.choice(RELATIONS),
+                        *"__",
+                    ]
+                )
                 if rng.random() < 0.05:
                     rows.append([f"{n}.1", "nothing", *"______", "1:dep", "_"])
         heads = iter(random_heads(rng, n))
@@ -95,7 +159,9 @@ def random_analysis(rng: random.Random, text: str, smallest: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@given(st.text("abB", min_size=1, max_size=14), st.randoms(use_true_random=False), st.integers(1, 8))
+@given(
+    st.text("abB", min_size=1, max_size=14), st.randoms(use_true_random=False), st.integers(1, 8)
+)
 def test_any_two_analyses_of_a_text_score_as_officially(text, rng, smallest):
     gold, system = random_analysis(rng, text, smallest), random_analysis(rng, text, smallest)
     assert_official(gold, system)
@@ -103,15 +169,23 @@ def test_any_two_analyses_of_a_text_score_as_officially(text, rng, smallest):
 
 
 def test_a_word_that_sticks_out_of_a_region_is_passed_as_officially():
-    gold = conllu([("cd", "X", 0, "root"), ("b", "X", 1, "dep")]).replace("2\tb", "2-2\tef" + "\t_" * 8 + "\n2\tb")
-    system = conllu([("a", "X", 0, "root"), ("a", "X", 1, "dep"), ("b", "X", 1, "dep"), ("ef", "X", 1, "dep")])
-    system = system.replace("1\ta", "1-2\tc" + "\t_" * 8 + "\n1\ta").replace("3\tb", "3-3\td" + "\t_" * 8 + "\n3\tb")
+    gold = conllu([("cd", "X", 0, "root"), ("b", "X", 1, "dep")]).replace(
+        "2\tb", "2-2\tef" + "\t_" * 8 + "\n2\tb"
+    )
+    system = conllu(
+        [("a", "X", 0, "root"), ("a", "X", 1, "dep"), ("b", "X", 1, "dep"), ("ef", "X", 1, "dep")]
+    )
+    system = system.replace("1\ta", "1-2\tc" + "\t_" * 8 + "\n1\ta").replace(
+        "3\tb", "3-3\td" + "\t_" * 8 + "\n3\tb"
+    )
     assert_official(gold, system)
     assert scores_of(gold, system)["words"].correct == 1
 
 
 def mutated(gold: str, rng: random.Random, share: float) -> str:
-    """A gold file as a poor parser might have it: other heads, relations, tags, features and lemmas."""
+    """A gold file as a poor parser might have it: other heads, relations, tags,
+    features and lemmas.
+    """
     values = {7: RELATIONS, 3: ["NOUN", "PUNCT"], 2: ["_", "lemma"], 5: FEATS}
     blocks = []
     for block in gold.strip("\n").split("\n\n"):
@@ -121,7 +195,10 @@ def mutated(gold: str, rng: random.Random, share: float) -> str:
             for row, head in zip(words, random_heads(rng, len(words)), strict=True):
                 row[6] = str(head)
         for row in words:
-            row[:] = [rng.choice(values[i]) if i in values and rng.random() < share else old for i, old in enumerate(row)]
+            row[:] = [
+                rng.choice(values[i]) if i in values and rng.random() < share else old
+                for i, old in enumerate(row)
+            ]
         blocks.append("\n".join(map("\t".join, rows)) + "\n\n")
     return "".join(blocks)
 
@@ -129,7 +206,11 @@ def mutated(gold: str, rng: random.Random, share: float) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name",
-    ["UD_German-GSD/de_gsd-ud-dev.conllu", "UD_Greek-GDT/el_gdt-ud-dev.conllu", "UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu"],
+    [
+        "UD_German-GSD/de_gsd-ud-dev.conllu",
+        "UD_Greek-GDT/el_gdt-ud-dev.conllu",
+        "UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu",
+    ],
 )
 def test_real_dev_files_score_as_officially(name):
     gold = real_treebank(name).read_text(encoding="utf-8")
@@ -139,18 +220,31 @@ def test_real_dev_files_score_as_officially(name):
 def conllu(*sentences: list[tuple[str, str, int, str]]) -> str:
     """Sentences of (form, UPOS, head, relation)."""
     return "".join(
-        "".join(f"{i}\t{form}\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_\n" for i, (form, tag, head, rel) in enumerate(words, 1))
+        "".join(
+            f"{i}\t{form}\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_\n"
+            for i, (form, tag, head, rel) in enumerate(words, 1)
+        )
         + "\n"
         for words in sentences
     )
 
 
-GOLD = [("She", "PRON", 2, "nsubj"), ("sleeps", "VERB", 0, "root"), ("his", "PRON", 4, "nmod:poss"), ("cat", "NOUN", 2, "obj")]
+GOLD = [
+    ("She", "PRON", 2, "nsubj"),
+    ("sleeps", "VERB", 0, "root"),
+    ("his", "PRON", 4, "nmod:poss"),
+    ("cat", "NOUN", 2, "obj"),
+]
 GOLD.append((".", "PUNCT", 2, "punct"))
 
 
 def test_by_hand():
-    system = [*GOLD[:2], ("his", "PRON", 4, "nmod"), ("cat", "PUNCT", 1, "obj"), (".", "NOUN", 1, "punct")]
+    system = [
+        *GOLD[:2],
+        ("his", "PRON", 4, "nmod"),
+        ("cat", "PUNCT", 1, "obj"),
+        (".", "NOUN", 1, "punct"),
+    ]
     scores = {key: score.f1 for key, score in scores_of(conllu(GOLD), conllu(system)).items()}
     assert scores["uas"] == 60
     assert scores["las"] == 40
@@ -161,9 +255,15 @@ def test_by_hand():
 
 
 def test_punctuation_of_unaligned_words():
-    system = [*GOLD[:3], ("ca", "NOUN", 2, "obj"), ("t", "PUNCT", 2, "punct"), (".", "X", 2, "punct")]
+    system = [
+        *GOLD[:3],
+        ("ca", "NOUN", 2, "obj"),
+        ("t", "PUNCT", 2, "punct"),
+        (".", "X", 2, "punct"),
+    ]
     score = scores_of(conllu(GOLD), conllu(system))["uas_nopunct"]
-    # Gold: four words. System: She, sleeps, his, and of the unaligned ones ca. His head, cat, is not aligned.
+    # Gold: four words. System: She, sleeps, his, and of the unaligned ones ca. His head, cat,
+    # is not aligned.
     assert (score.correct, score.gold, score.system) == (2, 4, 4)
 
 
@@ -177,11 +277,19 @@ def test_crlf_bom_and_missing_last_newline_change_nothing():
 def test_arrays_score_as_files(lengths, rng):
     def trees():
         relations = [*RELATIONS, "root"]
-        return [[("w", rng.choice(["X", "PUNCT"]), h, rng.choice(relations)) for h in random_heads(rng, n)] for n in lengths]
+        return [
+            [
+                ("w", rng.choice(["X", "PUNCT"]), h, rng.choice(relations))
+                for h in random_heads(rng, n)
+            ]
+            for n in lengths
+        ]
 
     gold, system = trees(), trees()
     files = scores_of(conllu(*gold), conllu(*system))
-    _, tags, gold_heads, gold_relations = zip(*(word for words in gold for word in words), strict=True)
+    _, tags, gold_heads, gold_relations = zip(
+        *(word for words in gold for word in words), strict=True
+    )
     _, _, heads, relations = zip(*(word for words in system for word in words), strict=True)
     punctuation = np.array(tags) == "PUNCT"
     arrays = scores_of_arrays(gold_heads, gold_relations, heads, relations, punctuation)
@@ -192,7 +300,10 @@ def test_arrays_score_as_files(lengths, rng):
 def scores_of_arrays(gold_heads, gold_relations, heads, relations, punctuation) -> dict[str, float]:
     names = sorted({*gold_relations, *relations})
     universals = sorted({name.split(":")[0] for name in names})
-    numbers = (np.array([names.index(name) for name in column], int) for column in (gold_relations, relations))
+    numbers = (
+        np.array([names.index(name) for name in column], int)
+        for column in (gold_relations, relations)
+    )
     universal_numbers = np.array([universals.index(name.split(":")[0]) for name in names], int)
     of_gold, of_system = zip(map(np.array, (gold_heads, heads)), numbers, strict=True)
     return attachment_scores(*of_gold, *of_system, punctuation, universal_numbers)
@@ -203,7 +314,9 @@ def test_of_no_words_every_score_is_0():
 
 
 def test_all_spaces_of_unicode_are_left_out_of_the_text():
-    spaces = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"]
+    spaces = [
+        chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"
+    ]
     tree = [("She", "PRON", 0, "root")]
     for space in spaces:
         spaced = [(f"S{space}he", "PRON", 0, "root")]
@@ -215,8 +328,14 @@ def test_all_spaces_of_unicode_are_left_out_of_the_text():
     [
         ([("a", "X", 2, "dep"), ("b", "X", 1, "dep")], "line 5, sentence 2: no root"),
         ([("a", "X", 0, "root"), ("b", "X", 0, "root")], "line 6, sentence 2: several roots"),
-        ([("a", "X", 0, "root"), ("b", "X", 3, "dep"), ("c", "X", 2, "dep")], "line 6, sentence 2: a cycle"),
-        ([("a", "X", 0, "root"), ("b", "X", 3, "dep")], "line 6, sentence 2: the head 3 is outside"),
+        (
+            [("a", "X", 0, "root"), ("b", "X", 3, "dep"), ("c", "X", 2, "dep")],
+            "line 6, sentence 2: a cycle",
+        ),
+        (
+            [("a", "X", 0, "root"), ("b", "X", 3, "dep")],
+            "line 6, sentence 2: the head 3 is outside",
+        ),
         ([("a", "X", 0, "root"), (" ", "X", 1, "dep")], "line 6, sentence 2: an empty form"),
     ],
 )
@@ -232,7 +351,11 @@ def test_files_that_are_no_trees(words, message):
 @pytest.mark.parametrize(
     ("gold", "system", "message"),
     [
-        ([GOLD], [[*GOLD[:3], ("dog", "NOUN", 2, "obj"), GOLD[4]]], r"system.conllu, line 4, .*'dog.' .*gold.conllu, line 4"),
+        (
+            [GOLD],
+            [[*GOLD[:3], ("dog", "NOUN", 2, "obj"), GOLD[4]]],
+            r"system.conllu, line 4, .*'dog.' .*gold.conllu, line 4",
+        ),
         ([GOLD, GOLD], [GOLD], r"system.conllu, line 5, .*line 7, sentence 2"),
         ([GOLD], [], r"no sentence in this file"),
     ],
@@ -244,8 +367,13 @@ def test_different_texts(gold, system, message):
 
 @pytest.mark.parametrize(("gold", "system"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_the_same_text_in_another_normalization_is_named(gold, system):
-    texts = [conllu([(unicodedata.normalize(form, "\u00e1rv\u00edz"), "NOUN", 0, "root")]) for form in (gold, system)]
-    with pytest.raises(ConlluError, match=rf"normalization \({system}, the gold file {gold}\); convert"):
+    texts = [
+        conllu([(unicodedata.normalize(form, "\u00e1rv\u00edz"), "NOUN", 0, "root")])
+        for form in (gold, system)
+    ]
+    with pytest.raises(
+        ConlluError, match=rf"normalization \({system}, the gold file {gold}\); convert"
+    ):
         scores_of(*texts)
 
 
@@ -262,7 +390,9 @@ def test_script(tmp_path, capsys, monkeypatch):
     assert set(printed) == {*OFFICIAL, "las", "uas_nopunct", "las_nopunct", "details"}
 
     main([str(gold), str(system)])
-    assert "LAS (official)           80.00     80.00     80.00      80.00" in capsys.readouterr().out
+    assert (
+        "LAS (official)           80.00     80.00     80.00      80.00" in capsys.readouterr().out
+    )
 
 
 def test_script_reports_bad_input_in_one_line(tmp_path):
@@ -274,8 +404,17 @@ def test_script_reports_bad_input_in_one_line(tmp_path):
 def test_heads_that_are_not_known_do_not_count(tmp_path):
     """Nor do system words aligned with such words; LAS counts where the relation is known, too."""
     columns = [("2", "a"), ("0", "root"), ("_", "_"), ("2", "_"), ("2", "b")]
-    gold = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\t{deprel}\t_\t_\n" for i, (head, deprel) in enumerate(columns, 1)) + "\n"
-    system = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tb\t_\t_\n" for i, head in enumerate("20121", 1)) + "\n"
+    gold = (
+        "".join(
+            f"{i}\tw\t_\tX\t_\t_\t{head}\t{deprel}\t_\t_\n"
+            for i, (head, deprel) in enumerate(columns, 1)
+        )
+        + "\n"
+    )
+    system = (
+        "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tb\t_\t_\n" for i, head in enumerate("20121", 1))
+        + "\n"
+    )
     paths = written(tmp_path, gold, system)
     scores = evaluate_files(*paths)
     assert (scores["uas"].correct, scores["uas"].gold, scores["uas"].system) == (3, 4, 4)
@@ -292,7 +431,12 @@ def test_heads_that_are_not_known_do_not_count(tmp_path):
 def test_columns_without_gold_values_are_marked(tmp_path):
     """The figure stays the official one: any lemma is right, and no feature."""
     columns = {"upos": 3, "xpos": 4, "ufeats": 5, "lemmas": 2}
-    system = "".join(f"{i}\tw\tl\tX\tY\tCase=Nom\t{head}\tdep\t_\t_\n" for i, head in enumerate("201", 1)) + "\n"
+    system = (
+        "".join(
+            f"{i}\tw\tl\tX\tY\tCase=Nom\t{head}\tdep\t_\t_\n" for i, head in enumerate("201", 1)
+        )
+        + "\n"
+    )
     for kept in ("", "upos", "xpos", "ufeats", "lemmas"):
         rows = [row.split("\t") for row in system.split("\n")]
         for row in rows[:-2]:
@@ -303,16 +447,23 @@ def test_columns_without_gold_values_are_marked(tmp_path):
         bare = columns.keys() - {kept} | ({"alltags"} if kept in ("", "lemmas") else set())
         assert {key for key, score in scores.items() if not score.has_gold} == bare
         assert (scores["lemmas"].f1, scores["ufeats"].f1) == (100.0, 100.0 * (kept == "ufeats"))
-        lines = [line for line in as_table(scores).splitlines() if line.endswith("  no gold values")]
+        lines = [
+            line for line in as_table(scores).splitlines() if line.endswith("  no gold values")
+        ]
         assert {line.split()[0].lower() for line in lines} == bare
         found = json.loads(as_json(scores))
         assert found["lemmas"] == 100.0
-        assert {key for key, details in found["details"].items() if details.get("no_gold_values")} == bare
+        assert {
+            key for key, details in found["details"].items() if details.get("no_gold_values")
+        } == bare
 
 
 def test_relations_that_are_not_known_do_not_count(tmp_path):
     """As in training; where no word counts, nothing is said to be measured."""
-    whole = "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate("20222", 1)) + "\n"
+    whole = (
+        "".join(f"{i}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate("20222", 1))
+        + "\n"
+    )
     paths = written(tmp_path, whole.replace("\tdep\t", "\t_\t"), whole)
     scores = evaluate_files(*paths)
     assert (scores["uas"].gold, scores["las"].gold, scores["clas"].system) == (5, 0, 0)
@@ -359,10 +510,18 @@ def files(tmp_path_factory) -> tuple[Path, Path, list[Sentence], list[Sentence]]
     system = []
     for s in gold:
         heads = s.heads if rng.random() < 0.5 else random_heads(rng, len(s))
-        deprels = ["root" if h == 0 else rng.choice([d, "obj", "flat"]) for h, d in zip(heads, s.deprels, strict=True)]
+        deprels = [
+            "root" if h == 0 else rng.choice([d, "obj", "flat"])
+            for h, d in zip(heads, s.deprels, strict=True)
+        ]
         system.append(Sentence(s.forms, s.lemmas, s.upos, s.xpos, s.feats, heads, deprels, s.where))
     folder = tmp_path_factory.mktemp("files")
-    return write_conllu(folder / "gold.conllu", gold), write_conllu(folder / "system.conllu", system), gold, system
+    return (
+        write_conllu(folder / "gold.conllu", gold),
+        write_conllu(folder / "system.conllu", system),
+        gold,
+        system,
+    )
 
 
 def group_by_hand(what: str, s: Sentence, i: int) -> str:
@@ -395,7 +554,9 @@ def test_groups_are_those_of_plain_counting(files, what):
         of_gold = [(g, s, i) for g, s, i in words if group_by_hand(what, g, i) == name]
         assert score.gold == len(of_gold), name
         assert score.system == sum(group_by_hand(what, s, i) == name for _, s, i in words), name
-        assert score.correct == sum(g.heads[i] == s.heads[i] and g.deprels[i] == s.deprels[i] for g, s, i in of_gold), name
+        assert score.correct == sum(
+            g.heads[i] == s.heads[i] and g.deprels[i] == s.deprels[i] for g, s, i in of_gold
+        ), name
     las = evaluate_files(gold_file, system_file)["las"]
     for key in ("correct", "gold", "system"):
         assert sum(getattr(score, key) for score in found.values()) == getattr(las, key)
@@ -406,10 +567,17 @@ def test_counts_confusion_and_worst_sentences(files):
     found, scores = compare(gold_file, system_file), evaluate_files(gold_file, system_file)
     assert f1(found.las_counts().sum(axis=0)) == pytest.approx(scores["las"].f1)
     assert f1(found.uas_counts().sum(axis=0)) == pytest.approx(scores["uas"].f1)
-    pairs = [(a, b) for g, s in zip(gold, system, strict=True) for a, b in zip(g.deprels, s.deprels, strict=True)]
+    pairs = [
+        (a, b)
+        for g, s in zip(gold, system, strict=True)
+        for a, b in zip(g.deprels, s.deprels, strict=True)
+    ]
     assert found.confusion() == {pair: pairs.count(pair) for pair in set(pairs)}
     wrong = [
-        sum((h, d) != (i, e) for h, d, i, e in zip(g.heads, g.deprels, s.heads, s.deprels, strict=True))
+        sum(
+            (h, d) != (i, e)
+            for h, d, i, e in zip(g.heads, g.deprels, s.heads, s.deprels, strict=True)
+        )
         for g, s in zip(gold, system, strict=True)
     ]
     assert [wrong[s] for s in found.worst(5)] == sorted(wrong, reverse=True)[:5]
@@ -426,7 +594,8 @@ def test_intervals_and_the_test_of_two_systems():
     assert high - low < 4
     assert randomization_test(one, other) < 0.001
     assert randomization_test(one, one) == 1
-    shuffled = one[rng.permutation(len(one))]  # the same system on other sentences: no difference in truth
+    # the same system on other sentences: no difference in truth
+    shuffled = one[rng.permutation(len(one))]
     shuffled[:, 1:] = one[:, 1:]
     assert randomization_test(one, shuffled) > 0.9
 

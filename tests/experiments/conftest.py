@@ -1,4 +1,6 @@
-"""What makes experiments quick: a small sample treebank where they find it, and settings that are composed once."""
+"""What makes experiments quick: a small sample treebank where they find it,
+and settings that are composed once.
+"""
 
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -16,13 +18,18 @@ _SENTENCES = {"train": 100, "dev": 30, "test": 30}
 
 @pytest.fixture(scope="session")
 def small_sample(tmp_path_factory) -> Path:
-    """A folder in which data/sample is a part of the sample treebank: to start experiments in, which train on it."""
+    """A folder in which data/sample is a part of the sample treebank:
+    to start experiments in, which train on it.
+    """
     folder: Path = tmp_path_factory.mktemp("small")
     (folder / "data" / "sample").mkdir(parents=True)
     for part, sentences in _SENTENCES.items():
         name = f"data/sample/sample-ud-{part}.conllu"
         with (ROOT / name).open("rb") as stream:
-            some = "".join("".join(sentence.lines) for sentence in islice(read_raw_sentences(stream), sentences))
+            some = "".join(
+                "".join(sentence.lines)
+                for sentence in islice(read_raw_sentences(stream), sentences)
+            )
         (folder / name).write_text(some, encoding="utf-8")
     return folder
 

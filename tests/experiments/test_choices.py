@@ -1,4 +1,6 @@
-"""Studies of what the paper leaves open, parsers of text and of lattices: they compose, and share trainings rightly."""
+"""Studies of what the paper leaves open, parsers of text and of lattices: they compose,
+and share trainings rightly.
+"""
 
 from typing import Any
 
@@ -31,7 +33,15 @@ def test_the_default_comes_first_and_shares_its_first_pass(name):
             continue
         if not any(setting.startswith(_FIRST_PASS) for setting in settings):
             made = Training("hu", "paper_tuned", 5, 1, "there", tuple(settings)).settings()
-            for key in ("first_pass", "vectors", "classifier", "optimizer", "features", "projectivization", "keep"):
+            for key in (
+                "first_pass",
+                "vectors",
+                "classifier",
+                "optimizer",
+                "features",
+                "projectivization",
+                "keep",
+            ):
                 assert made[key] == first_pass[key]
 
 
@@ -58,10 +68,20 @@ def test_the_way_to_paper_literal_ends_there_and_takes_one_step_at_a_time(name, 
 
 
 def test_differences_are_paired_by_treebank_and_seed():
-    las = {("", "a", 1): 50, ("", "a", 2): 52, ("x=1", "a", 1): 51, ("x=1", "a", 2): 54, ("", "b", 1): 60, ("", "b", 2): 60}
+    las = {
+        ("", "a", 1): 50,
+        ("", "a", 2): 52,
+        ("x=1", "a", 1): 51,
+        ("x=1", "a", 2): 54,
+        ("", "b", 1): 60,
+        ("", "b", 2): 60,
+    }
     las |= {("x=1", "b", 1): 60, ("x=1", "b", 2): 61}
     names = ("recipe", "treebank", "seed", "settings", "las")
-    rows = [dict(zip(names, ("r", t, str(n), s, str(score)), strict=True)) for (s, t, n), score in las.items()]
+    rows = [
+        dict(zip(names, ("r", t, str(n), s, str(score)), strict=True))
+        for (s, t, n), score in las.items()
+    ]
     wanted = settings_of(OpenChoices, "choices", ["languages=[b,a]", "seeds=1", "recipe=r"])
     wanted.all_studies = {"q": Study("Why?", {"as it is": [], "x": ["x=1"], "y": ["y=1"]})}
     text = choices.page(rows, wanted)  # all that there are rows of, whatever was asked for
@@ -73,7 +93,9 @@ def test_differences_are_paired_by_treebank_and_seed():
 
 def test_variants_that_share_a_first_pass_are_trained_together():
     def grouped(recipe: str) -> list[list[str]]:
-        wanted = settings_of(OpenChoices, "choices", ["languages=[sample]", "seeds=1", f"recipe={recipe}"])
+        wanted = settings_of(
+            OpenChoices, "choices", ["languages=[sample]", "seeds=1", f"recipe={recipe}"]
+        )
         variants = {"a": [], "b": ["vectors.epochs=5"], "c": ["second_pass.explore_every=5"]}
         wanted.all_studies = {"q": Study("Why?", variants)}
         groups: dict[str, list[str]] = {}
@@ -82,7 +104,8 @@ def test_variants_that_share_a_first_pass_are_trained_together():
         return [*groups.values()]
 
     assert grouped("paper_tuned") == [["", "second_pass.explore_every=5"], ["vectors.epochs=5"]]
-    assert grouped("accurate") == [[""], ["vectors.epochs=5"], ["second_pass.explore_every=5"]]  # one schedule for both passes
+    # one schedule for both passes
+    assert grouped("accurate") == [[""], ["vectors.epochs=5"], ["second_pass.explore_every=5"]]
 
 
 @pytest.mark.long
@@ -127,7 +150,9 @@ def test_systems_with_the_tokenizer_of_udpipe_are_refused_by_name(system, instea
 def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
     def train_into(training, folder, seed):
         folder.mkdir(exist_ok=True)
-        (folder / TOKENIZER).write_text(f"{(folder / TOKENIZER).exists()} {training.treebank} {seed}")
+        (folder / TOKENIZER).write_text(
+            f"{(folder / TOKENIZER).exists()} {training.treebank} {seed}"
+        )
 
     monkeypatch.setattr(text, "train_into", train_into)
     training = settings_of(text.Text, "text").training("text", "hu", 1)
@@ -145,27 +170,43 @@ def of_lattices(*overrides: str) -> lattices.LatticeExperiment:
 
 def test_the_systems_of_lattices_are_settings_that_can_be(monkeypatch):
     monkeypatch.setattr(lattices, "check", lambda *_: None)
-    asked = of_lattices("languages=[tr,he,hu]", "lookaheads=[1,3]", "lemmas=[true,false]", "sizes=[8]")
+    asked = of_lattices(
+        "languages=[tr,he,hu]", "lookaheads=[1,3]", "lemmas=[true,false]", "sizes=[8]"
+    )
     keys = [cell.key for cell in lattices.cells(asked)]
-    assert len(keys) == len(set(keys)) == 3 * (4 + 4 + 4 + 1) + 4  # and those of hu that are guessed
+    # and those of hu that are guessed
+    assert len(keys) == len(set(keys)) == 3 * (4 + 4 + 4 + 1) + 4
     for training in {asked.training(key) for key in keys}:
         plan(training.settings())
     assert len({cell.settings for cell in lattices.cells(asked) if cell.key[1] == "tr"}) == 9
-    given, alone = (asked.training((system, "he", "1", "3", "true")) for system in (lattices.GOLD, lattices.ALONE))
+    given, alone = (
+        asked.training((system, "he", "1", "3", "true"))
+        for system in (lattices.GOLD, lattices.ALONE)
+    )
     assert given == alone
-    with pytest.raises(ValueError, match=r"^tr: .*'lattices by suffixes'"):  # nothing is guessed where lattices are given
-        lattices.EXPERIMENT.main(of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']"))
+    # nothing is guessed where lattices are given
+    with pytest.raises(ValueError, match=r"^tr: .*'lattices by suffixes'"):
+        lattices.EXPERIMENT.main(
+            of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']")
+        )
 
 
 @pytest.mark.long
 def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
-    asked = of_lattices(f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}")
+    asked = of_lattices(
+        f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}"
+    )
     made = {}
     for system in (lattices.LATTICES, lattices.SUFFIXES):
         lattices.make_lattices(asked, system, "sample")
         for part, file in asked.lattice_files(system, "sample").items():
             made[system, part] = read_lattices(file)
-            assert len(made[system, part]) == len(read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu"))
+            assert len(made[system, part]) == len(
+                read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu")
+            )
     for part in lattices.PARTS:
-        plain, guessed = ([one.arcs for one in made[system, part]] for system in (lattices.LATTICES, lattices.SUFFIXES))
+        plain, guessed = (
+            [one.arcs for one in made[system, part]]
+            for system in (lattices.LATTICES, lattices.SUFFIXES)
+        )
         assert plain != guessed

@@ -1,4 +1,6 @@
-"""The command line of the experiments: what people may write, and errors of one line with exit status 1."""
+"""The command line of the experiments: what people may write,
+and errors of one line with exit status 1.
+"""
 
 import os
 import re
@@ -14,7 +16,19 @@ from typing import Any
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from experiments import choices, command, comparison, engine, figure8, figure9, lattices, table7, text, trainings, treebanks
+from experiments import (
+    choices,
+    command,
+    comparison,
+    engine,
+    figure8,
+    figure9,
+    lattices,
+    table7,
+    text,
+    trainings,
+    treebanks,
+)
 from experiments.command import settings_of, with_quotes
 from experiments.trainings import Training
 from oracles.errors import OptimalStepError
@@ -39,16 +53,36 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("table7", ["languages=[de]", "paths.treebanks=nowhere"], "de_gsd-ud-train.conllu not there, or no test part beside"),
+        (
+            "table7",
+            ["languages=[de]", "paths.treebanks=nowhere"],
+            "de_gsd-ud-train.conllu not there, or no test part beside",
+        ),
         ("table7", [], "nothing to train on: data/UD_Hungarian-Szeged"),
         ("table7", ["languages=[xx]"], "unknown treebank 'xx'; known: cu, cy, da"),
-        ("table7", ["languages=[hungarian]"], "unknown treebank 'hungarian' (did you mean hu?); known"),
+        (
+            "table7",
+            ["languages=[hungarian]"],
+            "unknown treebank 'hungarian' (did you mean hu?); known",
+        ),
         ("table7", ["langauges=[hu]"], "not in struct (did you mean languages?); --help shows"),
         ("table7", ["--config-name=tabel7"], "(did you mean table7?); the files are"),
-        ("choices", ["studies=[vector]"], "studies has 'vector' (did you mean vectors?); known are"),
+        (
+            "choices",
+            ["studies=[vector]"],
+            "studies has 'vector' (did you mean vectors?); known are",
+        ),
         ("table7", ["languages=[]"], "languages=[] names no treebank"),
-        ("table7", ["languages=[sample]", "columns=[7]"], "columns has 7; known are 1, 2, 3, 4, 5"),
-        ("table7", ["languages=hu,el"], "languages=hu,el is not a list; write 'languages=[hu,el]'"),
+        (
+            "table7",
+            ["languages=[sample]", "columns=[7]"],
+            "columns has 7; known are 1, 2, 3, 4, 5",
+        ),
+        (
+            "table7",
+            ["languages=hu,el"],
+            "languages=hu,el is not a list; write 'languages=[hu,el]'",
+        ),
         ("table7", ["seeds=1,2"], "seeds=1,2 has several values, and takes one; --help shows"),
         ("table7", ["seeds=0"], "seeds=0 is too small; it must be at least 1"),
         ("table7", ["seeds=many"], "Value 'many' of type 'str' could not be converted to Integer"),
@@ -61,16 +95,40 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
             "there is no setting first_pass.epoch (did you mean first_pass.epochs?); ",
         ),
         ("table7", ["overrides=[seed=2]", "publish=true"], "publish=true with overrides="),
-        ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true needs a folder to publish to"),
+        (
+            "table7",
+            ["languages=[sample]", "published=null", "publish=true"],
+            "publish=true needs a folder to publish to",
+        ),
         ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),
-        ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is not for Table7"),
-        ("accurate", ["variants=[foo]"], "variants has 'foo'; known are 'accurate', 'accurate, 5 epochs', "),
+        (
+            "table7",
+            ["--config-name=figure8"],
+            "--config-name=figure8: this file is not for Table7",
+        ),
+        (
+            "accurate",
+            ["variants=[foo]"],
+            "variants has 'foo'; known are 'accurate', 'accurate, 5 epochs', ",
+        ),
         ("systems", ["variants=[arc_eager]"], "variants has 'arc_eager'"),
         ("text", ["systems=[foo]"], "systems has 'foo'; known are 'text', 'text, beam 8', "),
         ("accurate", ["train_on=test"], "train_on has 'test'; known are 'train', 'dev'"),
-        ("unseen", ["paths.treebanks=/nodir"], "treebank 'grc' has no dev part: /nodir/UD_Ancient_Greek-PROIEL"),
-        ("choices", ["paths.treebanks=/nodir"], "treebank 'hu' has no train part: /nodir/UD_Hungarian-Szeged"),
-        ("choices", ["studies=[beams]"], "studies has 'beams'; known are 'vectors', 'projectivization', "),
+        (
+            "unseen",
+            ["paths.treebanks=/nodir"],
+            "treebank 'grc' has no dev part: /nodir/UD_Ancient_Greek-PROIEL",
+        ),
+        (
+            "choices",
+            ["paths.treebanks=/nodir"],
+            "treebank 'hu' has no train part: /nodir/UD_Hungarian-Szeged",
+        ),
+        (
+            "choices",
+            ["studies=[beams]"],
+            "studies has 'beams'; known are 'vectors', 'projectivization', ",
+        ),
         ("figure8", ["paths.treebanks=/nodir"], "treebank 'got' has no part"),
         ("figure8", ["treebanks=[hu]", "paths.treebanks=nowhere"], "nowhere/UD_Hungarian-Szeged"),
         ("figure8", ["treebanks=[xx]"], "known: cu, cy, da"),
@@ -90,15 +148,33 @@ def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypa
 
 
 def test_a_checkout_that_is_not_installed_editable_runs_experiments(tmp_path):
-    """Their package is then found beside their files alone; a missing package of an extra is one line."""
-    (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError('No module', name='matplotlib')", encoding="utf-8")
+    """Their package is then found beside their files alone;
+    a missing package of an extra is one line.
+    """
+    (tmp_path / "matplotlib.py").write_text(
+        "raise ModuleNotFoundError('No module', name='matplotlib')", encoding="utf-8"
+    )
     paths = os.pathsep.join([str(tmp_path), *site.getsitepackages()])
     for name, status, said in (
         ("choices", 0, "choices.yaml\n"),
-        ("beam", 1, "error: this needs matplotlib; run pip install '.[experiments]' in a checkout of the source\n"),
+        (
+            "beam",
+            1,
+            (
+                "error: this needs matplotlib; "
+                "run pip install '.[experiments]' in a checkout of the source\n"
+            ),
+        ),
     ):
-        command = [sys.executable, "-S", str(ROOT / "experiments" / f"{name}.py"), "--help"]  # -S: nothing is editable
-        done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
+        # -S: nothing is editable
+        command = [sys.executable, "-S", str(ROOT / "experiments" / f"{name}.py"), "--help"]
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+        )
         assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done.stderr
         assert done.stderr == (said if status else "")
 
@@ -126,21 +202,42 @@ def test_settings_in_a_list_need_no_quotes(written, meant):
 
 def test_paths_are_written_as_they_are(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/home/ő")
-    given = ["runs=~/a, b (v2)", "paths.treebanks=[x] {y} $z %=", "results='it'", "overrides=[vectors.file=a (1, 2).vec]"]
+    given = [
+        "runs=~/a, b (v2)",
+        "paths.treebanks=[x] {y} $z %=",
+        "results='it'",
+        "overrides=[vectors.file=a (1, 2).vec]",
+    ]
     wanted = settings_of(table7.Table7, "table7", given)
-    assert (wanted.runs, wanted.paths.treebanks, wanted.results) == ("/home/ő/a, b (v2)", "[x] {y} $z %=", "it")
+    assert (wanted.runs, wanted.paths.treebanks, wanted.results) == (
+        "/home/ő/a, b (v2)",
+        "[x] {y} $z %=",
+        "it",
+    )
     assert wanted.overrides == ["vectors.file=a (1, 2).vec"]
     models = settings_of(
-        figure9.Figure9, "figure9", ['+models={el: ~/ő (v2), hu: "a, b", cu: ${output}/ö}', "+models.got=x, y"]
+        figure9.Figure9,
+        "figure9",
+        ['+models={el: ~/ő (v2), hu: "a, b", cu: ${output}/ö}', "+models.got=x, y"],
     )
-    assert models.models == {"el": "/home/ő/ő (v2)", "hu": "a, b", "cu": "runs/figure9/ö", "got": "x, y"}
-    files = settings_of(lattices.LatticeExperiment, "lattices", ["lattices=ő, (1)", "+files.hu={train: a b, dev: c=d}"]).files
+    assert models.models == {
+        "el": "/home/ő/ő (v2)",
+        "hu": "a, b",
+        "cu": "runs/figure9/ö",
+        "got": "x, y",
+    }
+    files = settings_of(
+        lattices.LatticeExperiment,
+        "lattices",
+        ["lattices=ő, (1)", "+files.hu={train: a b, dev: c=d}"],
+    ).files
     assert files["hu"] == {"train": "a b", "dev": "c=d"}
     assert str(files["tr"]["dev"]).startswith("ő, (1)/tr/")
 
 
 def test_a_training_of_an_experiment_has_its_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(trainings, "training_settings", training_settings)  # conftest.py has a faster one, for other paths
+    # conftest.py has a faster one, for other paths
+    monkeypatch.setattr(trainings, "training_settings", training_settings)
     folder = tmp_path / "dir ő, (v2) ${x} [y]"
     training = Training("hu", "paper", 5, 1, str(folder), ("vectors.file=kő (1).vec",))
     assert training.part("dev").parent.parent == folder
@@ -154,7 +251,12 @@ def test_help_is_the_commented_configuration(monkeypatch, capsys):
     assert message_of("unseen", ["--help"], monkeypatch) == 0
     text = capsys.readouterr().out
     assert text.startswith("what it is for\n")
-    for part in ("train_on: dev", "# seeds 1 to this one", "fresh: false", "# trainings side by side, one thread each"):
+    for part in (
+        "train_on: dev",
+        "# seeds 1 to this one",
+        "fresh: false",
+        "# trainings side by side, one thread each",
+    ):
         assert part in text
 
 
@@ -164,17 +266,31 @@ def commands_of_the_pages() -> list[str]:
     for page in sorted((ROOT / "experiments").glob("*.md")):
         blocks = re.split(r"^```\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
         for block in blocks[1::2]:
-            found += [line for line in block.replace("\\\n", " ").splitlines() if line.startswith("python experiments/")]
+            found += [
+                line
+                for line in block.replace("\\\n", " ").splitlines()
+                if line.startswith("python experiments/")
+            ]
         for prose in blocks[::2]:
-            old = r"(?<!at commit b3b5960, )(?<!at commit b3b5960 it is )(?<!has the code of this study: )"
+            old = (
+                r"(?<!at commit b3b5960, )(?<!at commit b3b5960 it is )(?<!has the code of this"
+                r" study: )"
+            )
             found += re.findall(rf"{old}`(python experiments/[^`]+)`", " ".join(prose.split()))
     lines = dict.fromkeys(" ".join(line.split()) for line in found)
-    return [line for line in lines if "argparse" not in (ROOT / line.split()[1]).read_text(encoding="utf-8")]  # no settings
+    # no settings
+    return [
+        line
+        for line in lines
+        if "argparse" not in (ROOT / line.split()[1]).read_text(encoding="utf-8")
+    ]
 
 
 @pytest.mark.parametrize("line", commands_of_the_pages())
 def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
-    """Every ``python experiments/...`` of experiments/*.md is understood; it is stopped before it does anything."""
+    """Every ``python experiments/...`` of experiments/*.md is understood;
+    it is stopped before it does anything.
+    """
 
     def stop(*given: Any) -> None:
         settings_of(*given)
@@ -186,7 +302,8 @@ def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
         raise OptimalStepError("understood")
 
     monkeypatch.setattr(command, "settings_of", stop)
-    monkeypatch.setattr(treebank, "read_treebank", stop_reading)  # of a command line without settings, what is read first
+    # of a command line without settings, what is read first
+    monkeypatch.setattr(treebank, "read_treebank", stop_reading)
     monkeypatch.setattr(sys, "argv", [file, *arguments])
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     with pytest.raises(SystemExit, match=r"^error: understood$"):

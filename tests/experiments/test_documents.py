@@ -44,7 +44,11 @@ def table(path: Path, head: list[str]) -> list[list[str]]:
 
 def rows_of(experiment: Experiment, name: str) -> list[Row]:
     return [
-        *read_rows(ROOT / "experiments" / "results" / name / "results.csv", experiment.columns, len(experiment.key)).values()
+        *read_rows(
+            ROOT / "experiments" / "results" / name / "results.csv",
+            experiment.columns,
+            len(experiment.key),
+        ).values()
     ]
 
 
@@ -82,16 +86,23 @@ def test_the_comparison_with_udpipe():
     assert [line[:-1] for line in with_speed] == lines
     _, *speeds = speed.table_of(settings_of(speed.Speed, "speed"))
     once = {line[0]: line[1].split(" ")[0] for line in speeds}
-    assert {line[0]: line[-1] for line in with_speed[:2]} == {name: once[name] for name in list(systems)[:2]}
+    assert {line[0]: line[-1] for line in with_speed[:2]} == {
+        name: once[name] for name in list(systems)[:2]
+    }
     for name, *cells in lines:
         for treebank, cell in zip(head[1:], cells, strict=True):
-            assert cell == mean(chosen(rows, variant=systems[name], treebank=treebank), "las", "uas")
+            assert cell == mean(
+                chosen(rows, variant=systems[name], treebank=treebank), "las", "uas"
+            )
 
 
 def test_the_claims_of_the_experiments_page():
     claims = read_claims(TABLE7)
     lines = [
-        line for lines in tables(EXPERIMENTS / "reproduction.md") for line in lines if re.search(r"\(\d\) over \(\d\)", line[0])
+        line
+        for lines in tables(EXPERIMENTS / "reproduction.md")
+        for line in lines
+        if re.search(r"\(\d\) over \(\d\)", line[0])
     ]
     assert len(lines) == len(CLAIMS) + len(SECOND_PASS)
     for name, *cells in lines:
@@ -100,19 +111,33 @@ def test_the_claims_of_the_experiments_page():
         for recipe, cell in zip(("paper", "paper_tuned", "paper_literal"), cells, strict=True):
             claim = claims.get((recipe, "hu el cu got", better, worse))
             if claim is None:  # no counts to compute an interval from
-                las = [np.mean(numbers(of_column(recipe, column), "las")) for column in (better, worse)]
+                las = [
+                    np.mean(numbers(of_column(recipe, column), "las")) for column in (better, worse)
+                ]
                 assert cell == f"{las[0] - las[1]:+.2f}"
             else:
                 found = interval_of(claim)
-                assert cell == (f"**{found.verdict}**: {found}" if found.verdict != "holds" else f"{found}")
+                assert cell == (
+                    f"**{found.verdict}**: {found}" if found.verdict != "holds" else f"{found}"
+                )
 
 
-@pytest.mark.parametrize(("config", "page", "studies"), [("choices", "open_choices.md", 8), ("ablation", "parts.md", 2)])
+@pytest.mark.parametrize(
+    ("config", "page", "studies"), [("choices", "open_choices.md", 8), ("ablation", "parts.md", 2)]
+)
 def test_the_tables_of_studies_are_those_of_their_pages(config, page, studies):
-    """Every line of the page's tables that names a variant stands in the page that the command wrote."""
+    """Every line of the page's tables that names a variant stands in the page that the command
+    wrote.
+    """
     wanted = settings_of(choices.OpenChoices, config)
-    written = [line for lines in tables(ROOT / wanted.published / f"{wanted.recipe}.md") for line in lines]
-    of_page = [lines for lines in tables(EXPERIMENTS / page) if lines[0] == ["", *wanted.languages, "difference"]]
+    written = [
+        line for lines in tables(ROOT / wanted.published / f"{wanted.recipe}.md") for line in lines
+    ]
+    of_page = [
+        lines
+        for lines in tables(EXPERIMENTS / page)
+        if lines[0] == ["", *wanted.languages, "difference"]
+    ]
     assert len(of_page) == studies
     for lines in of_page:
         for line in lines:
@@ -127,25 +152,56 @@ def test_speed_is_what_was_measured():
 def test_what_8_bits_cost():
     by_treebank: dict[str, list[float]] = {}
     for row in chosen(read_csv(EXPERIMENTS / "results" / "int8" / "results.csv"), part="test"):
-        by_treebank.setdefault(row["treebank"], []).append(float(row["las"]) - float(row["int8_las"]))
+        by_treebank.setdefault(row["treebank"], []).append(
+            float(row["las"]) - float(row["int8_las"])
+        )
     most, worst = max(map(np.mean, by_treebank.values())), max(map(max, by_treebank.values()))
     text = " ".join(SPEED.read_text(encoding="utf-8").split())
     assert f"costs {most:.2f} LAS at most (hu, el, cu, got, test, mean of 3 seeds;" in text
-    assert {name: len(losses) for name, losses in by_treebank.items()} == dict.fromkeys(("hu", "el", "cu", "got"), 3)
+    assert {name: len(losses) for name, losses in by_treebank.items()} == dict.fromkeys(
+        ("hu", "el", "cu", "got"), 3
+    )
     for page in ("README.md", "eight_bits.md"):
         of_experiments = (EXPERIMENTS / page).read_text(encoding="utf-8").lower()
-        assert f"at most {most:.2f} las in the mean of 3 seeds (goal: 0.1), {worst:.2f} with one seed of cu" in of_experiments
+        assert (
+            f"at most {most:.2f} las in the mean of 3 seeds (goal: 0.1), {worst:.2f} with one seed "
+            "of cu" in of_experiments
+        )
 
 
 def test_what_a_parser_of_text_reaches():
     rows, page = rows_of(text.EXPERIMENT, "text"), EXPERIMENTS / "from_text.md"
-    head = ["", "lemmas", "goal", "FEATS", "MLAS", "BLEX", "UDPipe 1: lemmas", "FEATS", "MLAS", "BLEX"]
+    head = [
+        "",
+        "lemmas",
+        "goal",
+        "FEATS",
+        "MLAS",
+        "BLEX",
+        "UDPipe 1: lemmas",
+        "FEATS",
+        "MLAS",
+        "BLEX",
+    ]
     for treebank, lemmas, _, *cells in table(page, head):
-        ours, udpipe = (chosen(rows, system=name, treebank=treebank, seed="1") for name in ("text", "UDPipe"))
+        ours, udpipe = (
+            chosen(rows, system=name, treebank=treebank, seed="1") for name in ("text", "UDPipe")
+        )
         names = "raw_lemmas", "raw_ufeats", "raw_mlas", "raw_blex"
-        assert [lemmas.strip("*"), *cells] == [mean(found, name) for found in (ours, udpipe) for name in names]
-    head = ["", "greedy", "beam 8", "beam 8, reranked", "beam 32, reranked", "UDPipe 2's prototype"]
+        assert [lemmas.strip("*"), *cells] == [
+            mean(found, name) for found in (ours, udpipe) for name in names
+        ]
+    head = [
+        "",
+        "greedy",
+        "beam 8",
+        "beam 8, reranked",
+        "beam 32, reranked",
+        "UDPipe 2's prototype",
+    ]
     systems = "text", "text, beam 8", "text, beam 8, reranked", "text, beam 32, reranked"
     for treebank, *cells, _ in table(page, head):
         found = [chosen(rows, system=name, treebank=treebank) for name in systems]
-        assert [cell.replace("*", "") for cell in cells] == [f"{mean(one, 'raw_las')}, {mean(one, 'las')}" for one in found]
+        assert [cell.replace("*", "") for cell in cells] == [
+            f"{mean(one, 'raw_las')}, {mean(one, 'las')}" for one in found
+        ]

@@ -1,4 +1,6 @@
-"""Published rows and one's own: which count, which are shown, which are published; jobs side by side."""
+"""Published rows and one's own: which count, which are shown, which are published;
+jobs side by side.
+"""
 
 import gc
 import io
@@ -21,7 +23,9 @@ def row(name: str, score: str, settings: str) -> dict[str, str]:
 
 
 def written(folder) -> dict[str, str]:
-    return {name: row["score"] for (name,), row in read_rows(folder / "results.csv", COLUMNS, 1).items()}
+    return {
+        name: row["score"] for (name,), row in read_rows(folder / "results.csv", COLUMNS, 1).items()
+    }
 
 
 def results(tmp_path) -> Results:
@@ -29,7 +33,9 @@ def results(tmp_path) -> Results:
     published = [row("a", "1", "x=1"), row("b", "2", "x=1")]
     own = [row("b", "3", "x=2"), row("c", "4", "x=1")]
     for folder, rows in (("published", published), ("own", own)):
-        write_rows(tmp_path / folder / "results.csv", COLUMNS, {(one["name"],): one for one in rows})
+        write_rows(
+            tmp_path / folder / "results.csv", COLUMNS, {(one["name"],): one for one in rows}
+        )
     return again(tmp_path)
 
 
@@ -50,11 +56,21 @@ def test_rows_of_the_same_settings_count_whosever_they_are(tmp_path, capsys):
     assert results(tmp_path).missing(cells({"b": "x=2", "a": "x=3"})) == cells({"a": "x=3"})
 
 
-def test_ones_own_are_shown_where_they_have_the_settings_that_were_asked_for_or_are_published(tmp_path):
+def test_ones_own_are_shown_where_they_have_the_settings_that_were_asked_for_or_are_published(
+    tmp_path,
+):
     shown = results(tmp_path).shown
     assert {row["name"]: row["score"] for row in shown([])} == {"a": "1", "b": "2", "c": "4"}
-    assert {row["name"]: row["score"] for row in shown(ASKED[1:2])} == {"a": "1", "b": "2", "c": "4"}
-    assert {row["name"]: row["score"] for row in shown(cells({"b": "x=2"}))} == {"a": "1", "b": "3", "c": "4"}
+    assert {row["name"]: row["score"] for row in shown(ASKED[1:2])} == {
+        "a": "1",
+        "b": "2",
+        "c": "4",
+    }
+    assert {row["name"]: row["score"] for row in shown(cells({"b": "x=2"}))} == {
+        "a": "1",
+        "b": "3",
+        "c": "4",
+    }
 
 
 def test_processes_beside_each_other_keep_each_others_rows(tmp_path):
@@ -70,12 +86,19 @@ def test_processes_beside_each_other_keep_each_others_rows(tmp_path):
 
 
 def _measure(wanted: Trainings, group: list[Cell]):
-    """Of whichever cells are asked for, more than these; the score is how many are measured together."""
+    """Of whichever cells are asked for, more than these;
+    the score is how many are measured together.
+    """
     return [((name,), {"score": str(len(group)), "more": "x"}) for name in "abcdz"]
 
 
 def trainings(tmp_path, **settings) -> Trainings:
-    known = {"published": str(tmp_path / "published"), "results": str(tmp_path / "own"), "workers": 1, "recipe": "r"}
+    known = {
+        "published": str(tmp_path / "published"),
+        "results": str(tmp_path / "own"),
+        "workers": 1,
+        "recipe": "r",
+    }
     given = {"fresh": False, "publish": False} | known | settings
     return Trainings(**{field.name: given.get(field.name) for field in fields(Trainings)})  # type: ignore[arg-type]
 
@@ -125,7 +148,9 @@ def test_the_progress_bar_names_the_jobs_that_run(monkeypatch):
 
 @pytest.mark.posix
 def test_a_job_that_fails_stops_the_others(tmp_path):
-    """Also those that are under way, such as one that waits for a writer; without, this test would not end."""
+    """Also those that are under way, such as one that waits for a writer; without,
+    this test would not end.
+    """
     os.mkfifo(tmp_path / "pipe")
     waiting = Job("waits", partial(open, tmp_path / "pipe"))
     with pytest.raises(ValueError, match="invalid literal"):

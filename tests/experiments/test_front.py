@@ -14,7 +14,9 @@ COPY = [sys.executable, "-c", "import sys; sys.stdout.buffer.write(sys.stdin.buf
 
 
 def wanted_of(*overrides: str) -> Front:
-    wanted = settings_of(Front, "front", ["languages=[sample]", "seeds=1", "rounds=1", "systems=[]", *overrides])
+    wanted = settings_of(
+        Front, "front", ["languages=[sample]", "seeds=1", "rounds=1", "systems=[]", *overrides]
+    )
     wanted.all_systems = {
         "mlp": System(["model=mlp"]),
         "text": System(["encoder.lemmas=null"]),
@@ -39,13 +41,17 @@ def test_systems_with_one_training_share_its_model(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(front, "run_training", train)
     monkeypatch.setattr(Front, "command", command)
-    monkeypatch.setattr(front, "tokenized", lambda training, runs: training.part("test").read_bytes())
+    monkeypatch.setattr(
+        front, "tokenized", lambda training, runs: training.part("test").read_bytes()
+    )
     wanted = wanted_of(f"runs={tmp_path}")
     cells = front.cells(wanted)
     measured = dict(front.measure(wanted, cells))
     assert [*measured] == [cell.key for cell in cells]
     for values in measured.values():
-        assert [values[name] for name in ("las", "uas", "dev_las", "raw_las", "cpu_seconds")] == ["100.0000"] * 4 + ["12.5"]
+        assert [values[name] for name in ("las", "uas", "dev_las", "raw_las", "cpu_seconds")] == [
+            "100.0000"
+        ] * 4 + ["12.5"]
     assert [name for name, _ in parsing] == [*wanted.all_systems]
     assert [folder for folder, *_ in trained] == [parsing[0][1], parsing[1][1]]
     assert parsing[1][1] == parsing[2][1]

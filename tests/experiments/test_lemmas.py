@@ -29,11 +29,15 @@ def test_the_command_prints_a_line_for_each_model(sentences, tmp_path, monkeypat
     random_lemma_model().save(tmp_path / "model")
     file = str(write_conllu(tmp_path / "gold.conllu", sentences))
     empty = str(write_conllu(tmp_path / "train.conllu", sentences[1:]))
-    monkeypatch.setattr(sys, "argv", ["lemmas.py", file, empty, "--models", str(tmp_path / "model"), "--list"])
+    monkeypatch.setattr(
+        sys, "argv", ["lemmas.py", file, empty, "--models", str(tmp_path / "model"), "--list"]
+    )
     lemmas.main()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("| 1 words |")
     assert len(lines) in (3, 4)
-    monkeypatch.setattr(sys, "argv", ["lemmas.py", file, empty, "--models", str(tmp_path / "absent")])
+    monkeypatch.setattr(
+        sys, "argv", ["lemmas.py", file, empty, "--models", str(tmp_path / "absent")]
+    )
     with pytest.raises(SystemExit, match="absent"):
         lemmas.main()

@@ -1,4 +1,6 @@
-"""Parsers of others: their commands in processes of their own, what is measured of them, and the page."""
+"""Parsers of others: their commands in processes of their own, what is measured of them,
+and the page.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from parser.evaluation import evaluate_files
 from scripts.benchmarks import spacy_pipeline, udpipe
 from tests.toy import ROOT
 
-# A peer that learns nothing: its first command remembers the name of the language, and it hangs all words on the first one.
+# A peer that learns nothing: its first command remembers the name of the language,
+# and it hangs all words on the first one.
 LEARN = "import sys; open('model', 'a').write(sys.argv[1])"
 HANG = """
 import sys
@@ -40,7 +43,9 @@ def peer(*train: str, minutes: float = 1) -> Peer:
         config={"lexers": [{"size": 3}]},
         minutes=minutes,
         train=[f"-c {shlex.quote(code)} {{language}}".replace("'''", "'") for code in train],
-        parse=[f"-c {shlex.quote(HANG.replace('{', '{{').replace('}', '}}'))} {{input}} {{output}}"],
+        parse=[
+            f"-c {shlex.quote(HANG.replace('{', '{{').replace('}', '}}'))} {{input}} {{output}}"
+        ],
         reads_text=False,
         model=["model", "config.yaml"],
         lacks=["ufeats"],
@@ -48,7 +53,12 @@ def peer(*train: str, minutes: float = 1) -> Peer:
 
 
 def asked(tmp_path: Path, **of_peers: Peer) -> Peers:
-    given = ["languages=[sample]", f"runs={tmp_path}", "published=null", f"paths.treebanks={ROOT / 'data'}"]
+    given = [
+        "languages=[sample]",
+        f"runs={tmp_path}",
+        "published=null",
+        f"paths.treebanks={ROOT / 'data'}",
+    ]
     wanted = settings_of(Peers, "peers", given)
     wanted.all_peers = of_peers
     return wanted
@@ -61,15 +71,31 @@ def test_a_peer_is_trained_and_measured_by_its_commands(tmp_path):
     assert key == ("hanging", "sample", "1")
     folder = tmp_path / "sample" / "hanging"
     assert (folder / "model").read_text() == "xx"
-    assert (folder / "config.yaml").read_text().split() == ["{", '"lexers":', "[", "{", '"size":', "3", "}", "]", "}"]
-    assert (folder / "train.conllu").read_bytes() == (ROOT / "data/sample/sample-ud-train.conllu").read_bytes()
-    scores = evaluate_files(ROOT / "data/sample/sample-ud-test.conllu", folder / "test.conllu.parsed.conllu")
+    assert (folder / "config.yaml").read_text().split() == [
+        "{",
+        '"lexers":',
+        "[",
+        "{",
+        '"size":',
+        "3",
+        "}",
+        "]",
+        "}",
+    ]
+    assert (folder / "train.conllu").read_bytes() == (
+        ROOT / "data/sample/sample-ud-train.conllu"
+    ).read_bytes()
+    scores = evaluate_files(
+        ROOT / "data/sample/sample-ud-test.conllu", folder / "test.conllu.parsed.conllu"
+    )
     assert found["las"] == f"{scores['las_universal'].f1:.4f}"
     assert 0 < float(found["uas"]) < 100
     assert "ufeats" not in found
     assert "raw_las" not in found
     assert found["stopped"] == "false"
-    assert float(found["megabytes"]) == round(((folder / "config.yaml").stat().st_size + 2) / 1e6, 2)
+    assert float(found["megabytes"]) == round(
+        ((folder / "config.yaml").stat().st_size + 2) / 1e6, 2
+    )
     parts = (ROOT / f"data/sample/sample-ud-{part}.conllu" for part in ("train", "dev", "test"))
     assert (folder / "all.conllu").read_text(encoding="utf-8") == "".join(map(words_alone, parts))
     assert float(found["words_per_second"]) > 0
@@ -85,7 +111,9 @@ def test_a_peer_is_trained_and_measured_by_its_commands(tmp_path):
 
 @pytest.mark.posix
 @pytest.mark.parametrize(
-    "code", ["import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "while True: pass"], ids=["by hand", "by its limit"]
+    "code",
+    ["import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "while True: pass"],
+    ids=["by hand", "by its limit"],
 )
 def test_a_training_that_is_stopped_counts_with_what_it_has_saved(code, tmp_path):
     run = PeerRun(peer(LEARN, code, LEARN, minutes=1 / 60), tmp_path, "xx")
@@ -105,13 +133,18 @@ def test_what_other_commands_have_trained_does_not_count(tmp_path):
     assert (tmp_path / "model").read_text() == "xxxyxy"
 
 
-def test_a_peer_finds_nothing_of_ours_and_one_that_fails_is_an_error_that_names_its_log(tmp_path, monkeypatch):
+def test_a_peer_finds_nothing_of_ours_and_one_that_fails_is_an_error_that_names_its_log(
+    tmp_path, monkeypatch
+):
     with pytest.raises(ValueError, match=r"ended with 3; .*log.txt says why$"):
         PeerRun(peer("import sys; sys.exit(3)"), tmp_path, "xx").train()
     assert not (tmp_path / "trained.json").exists()
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    code = "import os; open('model', 'w').write(str(os.environ.get('PYTHONPATH')) + os.environ['OMP_NUM_THREADS'])"
+    code = (
+        "import os; open('model', 'w').write(str(os.environ.get('PYTHONPATH')) + "
+        "os.environ['OMP_NUM_THREADS'])"
+    )
     PeerRun(peer(code), tmp_path, "xx").train()
     assert (tmp_path / "model").read_text() == "None1"
 
@@ -131,8 +164,16 @@ def test_nothing_of_a_sentence_is_left_but_its_words(tmp_path):
 
 def test_there_is_one_seed_and_peers_are_known_whose_commands_can_be_filled_in(tmp_path):
     with pytest.raises(ValueError, match=r"^seeds=2: "):
-        peers.cells(settings_of(Peers, "peers", ["languages=[sample]", "seeds=2", f"paths.treebanks={ROOT / 'data'}"]))
-    with pytest.raises(ValueError, match=r"peers has 'x'; known are 'spaCy', 'HopsParser', 'Stanza', 'UDPipe'$"):
+        peers.cells(
+            settings_of(
+                Peers,
+                "peers",
+                ["languages=[sample]", "seeds=2", f"paths.treebanks={ROOT / 'data'}"],
+            )
+        )
+    with pytest.raises(
+        ValueError, match=r"peers has 'x'; known are 'spaCy', 'HopsParser', 'Stanza', 'UDPipe'$"
+    ):
         peers.cells(settings_of(Peers, "peers", ["peers=[x]"]))
     for one in settings_of(Peers, "peers").all_peers.values():
         run = PeerRun(one, tmp_path, "hu")
@@ -142,11 +183,36 @@ def test_there_is_one_seed_and_peers_are_known_whose_commands_can_be_filled_in(t
 
 def test_the_page_says_what_was_not_run_not_predicted_and_stopped(tmp_path):
     wanted = asked(tmp_path, one=peer(), two=peer())
-    numbers = dict.fromkeys(peers.MEASURED, "1.25") | {"version": "3.1", "ufeats": "", "raw_las": "", "stopped": "true"}
-    row = {"peer": "two", "treebank": "sample", "seed": "1", **numbers, "words_per_second": "1234.5"}
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in peers.page([row], wanted).splitlines() if "|" in line]
+    numbers = dict.fromkeys(peers.MEASURED, "1.25") | {
+        "version": "3.1",
+        "ufeats": "",
+        "raw_las": "",
+        "stopped": "true",
+    }
+    row = {
+        "peer": "two",
+        "treebank": "sample",
+        "seed": "1",
+        **numbers,
+        "words_per_second": "1234.5",
+    }
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in peers.page([row], wanted).splitlines()
+        if "|" in line
+    ]
     assert lines[2] == ["one", *[NOT_RUN] * (len(lines[0]) - 1)]
-    assert lines[3] == ["two", "3.1", *["1.25"] * 3, "-", "-", *["1.25"] * 2, "1.2, stopped", "1,234", "1.2"]
+    assert lines[3] == [
+        "two",
+        "3.1",
+        *["1.25"] * 3,
+        "-",
+        "-",
+        *["1.25"] * 2,
+        "1.2, stopped",
+        "1,234",
+        "1.2",
+    ]
 
 
 @dataclass
@@ -166,7 +232,11 @@ class Token:
 
 
 def test_further_roots_of_spacys_are_attached_to_the_first():
-    tokens = [Token(5, "a", 6, "nsubj"), Token(6, "b", 6, "ROOT", morph="A=B"), Token(7, "c", 7, "ROOT", pos_="")]
+    tokens = [
+        Token(5, "a", 6, "nsubj"),
+        Token(6, "b", 6, "ROOT", morph="A=B"),
+        Token(7, "c", 7, "ROOT", pos_=""),
+    ]
     rows = spacy_pipeline.rows(tokens, 1)
     assert [(row[0], row[1], row[3], row[5], row[6], row[7]) for row in rows] == [
         ("1", "a", "NOUN", "_", "2", "nsubj"),
@@ -184,7 +254,9 @@ def test_udpipe_learns_and_parses_words_and_text(tmp_path):
     one.config |= {"tokenizer": {"epochs": 1}, "tagger": {"models": 1, "iterations_1": 1}}
     one.config["parser"] |= {"iterations": 1, "hidden_layer": 2}
     gold = tmp_path / "train.conllu"
-    sentences = (ROOT / "data/sample/sample-ud-dev.conllu").read_text(encoding="utf-8").split("\n\n")[:30]
+    sentences = (
+        (ROOT / "data/sample/sample-ud-dev.conllu").read_text(encoding="utf-8").split("\n\n")[:30]
+    )
     gold.write_text("\n\n".join([*sentences, ""]), encoding="utf-8", newline="\n")
     run = PeerRun(one, tmp_path, "sample")
     run.train()

@@ -22,11 +22,17 @@ def treebank(tmp_path):
 
 def test_the_command_prints_a_table_for_each_model(treebank, tmp_path, monkeypatch, capsys):
     random_lemma_model().save(tmp_path / "model")
-    monkeypatch.setattr(sys, "argv", ["robust.py", str(treebank), str(tmp_path / "model"), str(tmp_path / "model")])
+    monkeypatch.setattr(
+        sys, "argv", ["robust.py", str(treebank), str(tmp_path / "model"), str(tmp_path / "model")]
+    )
     robust.main()
     lines = capsys.readouterr().out.splitlines()
     assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
-    rows = {cells[1].strip(): cells for cells in (line.split("|") for line in lines[: len(lines) // 2]) if len(cells) > 2}
+    rows = {
+        cells[1].strip(): cells
+        for cells in (line.split("|") for line in lines[: len(lines) // 2])
+        if len(cells) > 2
+    }
     assert [*rows][2:] == [*robust.CHANGES, robust.UNFINISHED]
     assert rows["in NFD"][2:] == rows[robust.AS_IT_IS][2:]
     assert rows[robust.AS_IT_IS][-2].strip() == "+0.00"
@@ -40,8 +46,13 @@ def test_the_gold_tree_of_a_model_is_right(treebank, monkeypatch):
     sentences = read_treebank(treebank).sentences
     predictor = Predictor(small_bilstm_model(sentences), ParseOptions(tags=TagUse.KEEP))
     found = predictor.predict(predictor.model.vocabularies.encode(sentences))
-    for one, (start, end) in zip(sentences, zip(found.parses.offsets, found.parses.offsets[1:], strict=False), strict=True):
-        one.heads, one.deprels = found.parses.heads[start + 1 : end].tolist(), found.deprels[start + 1 : end]
+    for one, (start, end) in zip(
+        sentences, zip(found.parses.offsets, found.parses.offsets[1:], strict=False), strict=True
+    ):
+        one.heads, one.deprels = (
+            found.parses.heads[start + 1 : end].tolist(),
+            found.deprels[start + 1 : end],
+        )
     right = robust.right_words(predictor, sentences)
     assert right.percentages() == [100.0, None, None]
     assert right.sentences.tolist() == [0, 0, 0, 1, 1]

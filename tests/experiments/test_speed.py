@@ -13,12 +13,29 @@ QUANTITIES = [quantity for column in SETTINGS.columns.values() for quantity in c
 
 
 def rows(label: str, quantities: list[str]) -> list[Measurement]:
-    return [Measurement(label, quantity, str(1.5 + number), "", "", "", "", "") for number, quantity in enumerate(quantities)]
+    return [
+        Measurement(label, quantity, str(1.5 + number), "", "", "", "", "")
+        for number, quantity in enumerate(quantities)
+    ]
 
 
 def test_a_line_for_each_label_that_was_measured_whole():
-    lines = speed.parsing(rows("recipe=accurate", QUANTITIES) + rows("something else", QUANTITIES[:1]), SETTINGS)
-    assert lines[1:] == [["`recipe=accurate`", "1.5 (2 words/s)", "3.5", "4.5", "5.5", "6.5", "7.50", "8.50", "9.50 s"]]
+    lines = speed.parsing(
+        rows("recipe=accurate", QUANTITIES) + rows("something else", QUANTITIES[:1]), SETTINGS
+    )
+    assert lines[1:] == [
+        [
+            "`recipe=accurate`",
+            "1.5 (2 words/s)",
+            "3.5",
+            "4.5",
+            "5.5",
+            "6.5",
+            "7.50",
+            "8.50",
+            "9.50 s",
+        ]
+    ]
     with pytest.raises(ValueError, match="recipe=paper: 'start-up' was not measured"):
         speed.parsing(rows("recipe=paper", QUANTITIES[:-1]), SETTINGS)
 
@@ -33,7 +50,8 @@ MEASURED = {GREEDY: 1000.0} | {
 
 def of_beams(label: str, speeds: dict[str, float]) -> list[Measurement]:
     return [
-        Measurement(label, f"{job}, CPU time", f"{speed:g}", "words/CPU s", "", "", "", "") for job, speed in speeds.items()
+        Measurement(label, f"{job}, CPU time", f"{speed:g}", "words/CPU s", "", "", "", "")
+        for job, speed in speeds.items()
     ]
 
 
@@ -41,15 +59,23 @@ def test_a_line_for_each_way_to_merge(tmp_path):
     measured = of_beams("recipe=accurate", MEASURED)
     found = speed.speeds(measured + of_beams("other", {GREEDY: 1.0}), "recipe=accurate")
     assert found == MEASURED
-    assert [*speed.line_of(found, Merge.CONFIGURATION).items()] == [(2, 499.0), (4, 249.0), (16, 61.5)]
+    assert [*speed.line_of(found, Merge.CONFIGURATION).items()] == [
+        (2, 499.0),
+        (4, 249.0),
+        (16, 61.5),
+    ]
     assert speed.line_of(found, Merge.SIGNATURE) == {}
     speed.draw(measured, tmp_path / "beams.svg")
-    assert "UDPipe" not in (tmp_path / "beams.svg").read_text(encoding="utf-8")  # which was not measured
+    # which was not measured
+    assert "UDPipe" not in (tmp_path / "beams.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("measured", "said"),
-    [([], "there are no rows"), (of_beams("paper", {OURS_AS_UDPIPE: 1.0}), "paper: 'decoding, 1 thread' was not")],
+    [
+        ([], "there are no rows"),
+        (of_beams("paper", {OURS_AS_UDPIPE: 1.0}), "paper: 'decoding, 1 thread' was not"),
+    ],
 )
 def test_what_was_not_measured_of_beams_is_named(measured, said, tmp_path):
     with pytest.raises(ValueError, match=said):
@@ -57,12 +83,19 @@ def test_what_was_not_measured_of_beams_is_named(measured, said, tmp_path):
 
 
 def test_means_of_seeds_and_ratios():
-    lines = [("swap", "grc", "dev", "50"), ("swap", "hu", "train", "70"), ("swap", "hu", "train", "71")]
-    measured = [dict(zip(("variant", "treebank", "trained_on", "las"), line, strict=True)) for line in lines]
+    lines = [
+        ("swap", "grc", "dev", "50"),
+        ("swap", "hu", "train", "70"),
+        ("swap", "hu", "train", "71"),
+    ]
+    measured = [
+        dict(zip(("variant", "treebank", "trained_on", "las"), line, strict=True)) for line in lines
+    ]
     speeds = [Measurement("swap", decoding_over("arc_standard"), "0.456", "ratio", "", "", "", "")]
     costs = [{"oracle": "context_rows", "mean": "1.06"}]
     head, *found = speed.systems(measured, speeds, costs, SETTINGS)
-    assert head[2:] == ["decoding", "oracle, µs", "LAS, hu", "LAS, grc"]  # those with a training part first
+    # those with a training part first
+    assert head[2:] == ["decoding", "oracle, µs", "LAS, hu", "LAS, grc"]
     by_name = {line[0]: line[2:] for line in found}
     assert by_name["`swap`"] == ["0.46", speed.NOT_MEASURED, "70.50", "50.00"]
     assert by_name["`arc_standard`"] == ["1", "1.1", speed.NOT_MEASURED, speed.NOT_MEASURED]

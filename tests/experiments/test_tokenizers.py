@@ -1,4 +1,6 @@
-"""Tokenizers under one parser: which cells are asked for, what is measured of another version, and the page."""
+"""Tokenizers under one parser: which cells are asked for, what is measured of another version,
+and the page.
+"""
 
 import pytest
 
@@ -14,8 +16,18 @@ from tests.toy import SAMPLE, flat_sentences
 
 
 def wanted(tmp_path, *overrides: str) -> tokenizers.Tokenizers:
-    given = ["languages=[sample]", "seeds=2", "published=null", f"+models={{sample: '{tmp_path}/model'}}", *overrides]
-    return settings_of(tokenizers.Tokenizers, "tokenizers", [*given, f"runs={tmp_path}/runs", f"results={tmp_path}/results"])
+    given = [
+        "languages=[sample]",
+        "seeds=2",
+        "published=null",
+        f"+models={{sample: '{tmp_path}/model'}}",
+        *overrides,
+    ]
+    return settings_of(
+        tokenizers.Tokenizers,
+        "tokenizers",
+        [*given, f"runs={tmp_path}/runs", f"results={tmp_path}/results"],
+    )
 
 
 @pytest.fixture
@@ -41,7 +53,9 @@ def test_rows_name_the_one_parser(model, tmp_path):
     assert {cell.settings for cell in tokenizers.cells(asked)} == {"recipe=fast"}
 
 
-def test_another_version_is_measured_with_its_own_trees_and_with_those_of_the_parser(model, tmp_path, monkeypatch):
+def test_another_version_is_measured_with_its_own_trees_and_with_those_of_the_parser(
+    model, tmp_path, monkeypatch
+):
     (tmp_path / "before").mkdir()
     gold = SAMPLE / "sample-ud-test.conllu"
     (tmp_path / "before" / "sample.conllu").write_bytes(gold.read_bytes())
@@ -53,7 +67,9 @@ def test_another_version_is_measured_with_its_own_trees_and_with_those_of_the_pa
         return {"seconds": 1.25, "segmenter_seconds": 2.0}
 
     monkeypatch.setattr(tokenizers, "train_into", train_into)
-    monkeypatch.setattr(tokenizers.TextPipeline, "of_model", lambda folder: _AtBlanks(BlankSplitter()))
+    monkeypatch.setattr(
+        tokenizers.TextPipeline, "of_model", lambda folder: _AtBlanks(BlankSplitter())
+    )
     for job in tokenizers.prepare(asked, tokenizers.cells(asked)):
         job.work()
     assert (tmp_path / "runs" / "sample.txt").read_text(encoding="utf-8") == raw_text(gold)
@@ -78,7 +94,9 @@ def test_nothing_is_left_of_an_interrupted_training(model, tmp_path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         tokenizers.train_into(training, folder, 1)
     assert not folder.exists()
-    monkeypatch.setattr(tokenizers, "write_splitting", lambda *given, language: {"tokenizer": 1.0, "segmenter": 2.0})
+    monkeypatch.setattr(
+        tokenizers, "write_splitting", lambda *given, language: {"tokenizer": 1.0, "segmenter": 2.0}
+    )
     assert tokenizers.train_into(training, folder, 1) == {"seconds": 1.0, "segmenter_seconds": 2.0}
     assert folder.is_dir()
 
@@ -92,9 +110,13 @@ class _AtBlanks(TextPipeline):
 
 def test_the_page_has_a_line_for_each_tokenizer(tmp_path):
     def row(words, seed, score):
-        return {"treebank": "sample", "words_of": words, "seed": seed} | dict.fromkeys(tokenizers.MEASURED, score)
+        return {"treebank": "sample", "words_of": words, "seed": seed} | dict.fromkeys(
+            tokenizers.MEASURED, score
+        )
 
-    page = tokenizers.page([row(BEFORE, "1", "98.5"), row(OURS, "1", "99.0"), row(OURS, "2", "99.2")], wanted(tmp_path))
+    page = tokenizers.page(
+        [row(BEFORE, "1", "98.5"), row(OURS, "1", "99.0"), row(OURS, "2", "99.2")], wanted(tmp_path)
+    )
     assert page.splitlines()[-3:] == [
         f"| sample | {WHOLE} |{' not run |' * 5}",
         f"| sample | {BEFORE} |{' 98.50 |' * 5}",

@@ -1,4 +1,6 @@
-"""Whatever else people give: files of lexicons, word vectors, packs and earlier runs, and settings on a command line."""
+"""Whatever else people give: files of lexicons, word vectors, packs and earlier runs,
+and settings on a command line.
+"""
 
 import json
 import struct
@@ -95,7 +97,20 @@ _WORDS = [
         "hu",
         "sample",
     ],
-    *["\0", "\ud800", "\udcff", "\u2028", "\xa0", "ő", "!!int a", "&a", "*a", "# x", "a" * 300, "???"],
+    *[
+        "\0",
+        "\ud800",
+        "\udcff",
+        "\u2028",
+        "\xa0",
+        "ő",
+        "!!int a",
+        "&a",
+        "*a",
+        "# x",
+        "a" * 300,
+        "???",
+    ],
 ]
 
 
@@ -104,12 +119,19 @@ def _write_vectors(rng: Random) -> bytes:
     head = b"6 3\n"
     if rng.random() < 0.5:
         return head + b"".join(word + b" " + vector.tobytes() + b"\n" for word, vector in rows)
-    lines = b"".join(word + b" " + b" ".join(b"%g" % number for number in vector) + b"\n" for word, vector in rows)
+    lines = b"".join(
+        word + b" " + b" ".join(b"%g" % number for number in vector) + b"\n"
+        for word, vector in rows
+    )
     return (head if rng.random() < 0.7 else b"") + lines
 
 
 _FASTTEXT = (
-    struct.pack("<2i 12i d 3i 2q", 793712314, 12, *range(12), 1e-4, 2, 2, 0, 9, -1) + b"w1\0" + bytes(9) + b"w2\0" + bytes(9)
+    struct.pack("<2i 12i d 3i 2q", 793712314, 12, *range(12), 1e-4, 2, 2, 0, 9, -1)
+    + b"w1\0"
+    + bytes(9)
+    + b"w2\0"
+    + bytes(9)
 )
 
 _LEXICON = {
@@ -119,8 +141,18 @@ _LEXICON = {
     "unknown": [["X", "_", "_"]],
     "analyses": {"a": [[["a", "b", "X", "_", "_"]]]},
 }
-_RUN = {"settings": {"treebank": {"train": "a", "dev": "b", "test": ["c", "d"]}, "seed": 1}, "files": {"treebank.train": "12"}}
-_JOB = {"number": 1, "overrides": ["seed=1"], "dev_las": 1.5, "test_las": None, "seconds": 2.0, "error": None}
+_RUN = {
+    "settings": {"treebank": {"train": "a", "dev": "b", "test": ["c", "d"]}, "seed": 1},
+    "files": {"treebank.train": "12"},
+}
+_JOB = {
+    "number": 1,
+    "overrides": ["seed=1"],
+    "dev_las": 1.5,
+    "test_las": None,
+    "seconds": 2.0,
+    "error": None,
+}
 
 
 def fuzz_files(rng: Random, folder: Path) -> None:
@@ -137,7 +169,20 @@ def fuzz_files(rng: Random, folder: Path) -> None:
         whole = json.dumps(content).encode() if isinstance(content, dict) else content(rng)
         path.write_bytes(
             mutate_bytes(
-                whole, rng, [b"[" * 100_000, b"\0", b"\xff", b"9" * 5000, b"9" * 15, b" ", b"\t", b"\n", b"1e999", b"NaN"]
+                whole,
+                rng,
+                [
+                    b"[" * 100_000,
+                    b"\0",
+                    b"\xff",
+                    b"9" * 5000,
+                    b"9" * 15,
+                    b" ",
+                    b"\t",
+                    b"\n",
+                    b"1e999",
+                    b"NaN",
+                ],
             )
         )
     try:
@@ -149,7 +194,10 @@ def fuzz_files(rng: Random, folder: Path) -> None:
 
 def fuzz_overrides(rng: Random, folder: Path) -> None:
     """Any words of a command line are settings, or refused in a line."""
-    words = ["".join(rng.choice(_WORDS) for _ in range(rng.randint(1, 5))) for _ in range(rng.choice([1, 1, 2]))]
+    words = [
+        "".join(rng.choice(_WORDS) for _ in range(rng.randint(1, 5)))
+        for _ in range(rng.choice([1, 1, 2]))
+    ]
     if rng.random() < 0.7:
         keys = ["seed", "treebank.train", "model", "beam.size", "hydra.job.name"]
         words = [f"{rng.choice(keys)}={word}" for word in words]
@@ -171,7 +219,11 @@ _FILES: list[tuple[str, dict[str, Any] | Callable[[Random], bytes], Callable[[Pa
     ("vectors.vec", _write_vectors, WordVectors.read),
     ("vectors.bin", lambda _: _FASTTEXT, WordVectors.read),
     ("lemmas.tsv", lambda _: "a\tX\tb\nő\t_\té\n# x\n".encode() * 3, LemmaLexicon.read),
-    (f"packs/{INDEX}", {"en": {"file": "en.zip", "sha256": "0" * 64}}, lambda path: read_index(str(path.parent))),
+    (
+        f"packs/{INDEX}",
+        {"en": {"file": "en.zip", "sha256": "0" * 64}},
+        lambda path: read_index(str(path.parent)),
+    ),
     ("run/run.json", _RUN, lambda path: gold_file(path.parent)),
     ("run/run.json", _RUN, lambda path: _resume(path.parent)),
     (f"out/{REFUSALS}", {"file": "a", "sentences": 2}, lambda path: Refusals(path.parent)),

@@ -1,4 +1,6 @@
-"""Classifiers that score anything: NaN, infinities, constants, extremes. What they parse must be trees all the same."""
+"""Classifiers that score anything: NaN, infinities, constants, extremes.
+What they parse must be trees all the same.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -21,12 +23,19 @@ from tests.transition_systems import variant_name, variants
 # Transition systems, and encoders over arc-standard.
 VARIANTS = {variant_name(variant): variant for variant in variants()}
 MODELS = (*VARIANTS, "contextual", "text")
-_OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
+_OF_FORGERY = {
+    "arc_standard": "static",
+    "attardi": "attardi",
+    "contextual": "contextual",
+    "text": "text",
+}
 _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]
 
 
 def fuzz_output(rng: Random, folder: Path) -> None:
-    """However it is searched, each tree has one root, or several where they may; no cycle; projective where the system is."""
+    """However it is searched, each tree has one root, or several where they may; no cycle;
+    projective where the system is.
+    """
     model = hostile_model(rng.choice(MODELS))
     make_hostile(model, rng)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in (1, 2, rng.randint(3, 12))]
@@ -38,14 +47,18 @@ def fuzz_output(rng: Random, folder: Path) -> None:
         assert end - start == len(sentences[s])
         _check(model, parses.heads[start:end], parses.relations[start:end], single_root)
     if beam is not None:
-        for s, trees in enumerate(beam_parser_of(model, beam).k_best(encoded, beam.size, single_root=single_root)):
+        for s, trees in enumerate(
+            beam_parser_of(model, beam).k_best(encoded, beam.size, single_root=single_root)
+        ):
             assert trees, "no tree was found"
             for tree in trees:
                 assert len(tree.heads) == len(sentences[s])
                 _check(model, tree.heads, tree.relations, single_root)
 
 
-def _check(model: TrainedModel, heads: np.ndarray, relations: np.ndarray, single_root: bool) -> None:
+def _check(
+    model: TrainedModel, heads: np.ndarray, relations: np.ndarray, single_root: bool
+) -> None:
     check_tree(heads.tolist(), several_roots=not single_root)
     if single_root:  # else any relation will do at any place
         assert ((heads == 0) == (relations == model.relations.symbols.index("root"))).all()
@@ -63,7 +76,9 @@ def make_hostile(model: TrainedModel, rng: Random) -> None:
                 continue
             parameter.normal_(std=rng.choice([1.0, 100.0, 1e20, 1e38]), generator=generator)
             if kind == 1:
-                parameter[torch.rand(parameter.shape, generator=generator) < 0.1] = rng.choice(_CONSTANTS)
+                parameter[torch.rand(parameter.shape, generator=generator) < 0.1] = rng.choice(
+                    _CONSTANTS
+                )
 
 
 def _merges(model: TrainedModel) -> list[Merge]:
@@ -88,5 +103,9 @@ def hostile_model(name: str) -> TrainedModel:
         return small_model(_OF_FORGERY[name])
     like, (system_name, options) = small_model("static"), VARIANTS[name]
     system = system_class(system_name)
-    slots = slots_of(at_candidates({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
-    return TrainedModel.new(like.vocabularies, like.relations, slots, like.spec, system_name, options)
+    slots = slots_of(
+        at_candidates({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system)
+    )
+    return TrainedModel.new(
+        like.vocabularies, like.relations, slots, like.spec, system_name, options
+    )

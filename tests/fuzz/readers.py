@@ -31,14 +31,90 @@ TEXTS = [
 ]
 # What means something to a tokenizer, and what it may stumble over; the last are no UTF-8.
 _PIECES = [
-    *[text.encode() for text in ["\n", "\n\n", "\r", "\r\n", " ", "\t", ".", "!", "du", "\0", "\x1f", "\x7f", "\x85", "\xa0"]],
-    *[text.encode() for text in ["\u2028", "\u2029", "\ufeff", "\ufffe", "\u202e", "\u0301" * 50, "a" * 3000, "# text = x"]],
-    *[b"http://a.b/c?d=e&f", b"a@b.c", b"(" * 300, b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"],
+    *[
+        text.encode()
+        for text in [
+            "\n",
+            "\n\n",
+            "\r",
+            "\r\n",
+            " ",
+            "\t",
+            ".",
+            "!",
+            "du",
+            "\0",
+            "\x1f",
+            "\x7f",
+            "\x85",
+            "\xa0",
+        ]
+    ],
+    *[
+        text.encode()
+        for text in [
+            "\u2028",
+            "\u2029",
+            "\ufeff",
+            "\ufffe",
+            "\u202e",
+            "\u0301" * 50,
+            "a" * 3000,
+            "# text = x",
+        ]
+    ],
+    *[
+        b"http://a.b/c?d=e&f",
+        b"a@b.c",
+        b"(" * 300,
+        b"\xff",
+        b"\xc3",
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
+    ],
 ]
 _LATTICE_PIECES = [
-    *[b"\t", b"\n", b"\r\n", b"\n\n", b" ", b"#", b"_", b"-", b"0", b"1", b"2", b"3", b"0-1", b"1-2", b"0-3", b"00", b"2-1"],
-    *[b"999999999", b"0-999999999", b"9" * 5000, b"\xff", b"\xef\xbb\xbf", b"\0", b"\x85", "\u2028".encode(), b"a" * 300],
-    *[b"SpaceAfter=No", b"# text = x\n", b"0\t1\ta\ta\tX\t_\t_\n", b"0-1\ta\n", b"\t\t", b"A=b|C=d", b"\x0b", b"\x1c", b"+1"],
+    *[
+        b"\t",
+        b"\n",
+        b"\r\n",
+        b"\n\n",
+        b" ",
+        b"#",
+        b"_",
+        b"-",
+        b"0",
+        b"1",
+        b"2",
+        b"3",
+        b"0-1",
+        b"1-2",
+        b"0-3",
+        b"00",
+        b"2-1",
+    ],
+    *[
+        b"999999999",
+        b"0-999999999",
+        b"9" * 5000,
+        b"\xff",
+        b"\xef\xbb\xbf",
+        b"\0",
+        b"\x85",
+        "\u2028".encode(),
+        b"a" * 300,
+    ],
+    *[
+        b"SpaceAfter=No",
+        b"# text = x\n",
+        b"0\t1\ta\ta\tX\t_\t_\n",
+        b"0-1\ta\n",
+        b"\t\t",
+        b"A=b|C=d",
+        b"\x0b",
+        b"\x1c",
+        b"+1",
+    ],
 ]
 
 
@@ -54,20 +130,37 @@ class _InParts(io.BytesIO):
 
 
 def fuzz_text(rng: Random, folder: Path) -> None:
-    """Text is refused with its line, or it is written as it came, with trees that do not depend on how it was read."""
-    content = mutate_bytes(b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES)
+    """Text is refused with its line, or it is written as it came,
+    with trees that do not depend on how it was read.
+    """
+    content = mutate_bytes(
+        b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES
+    )
     tokenizer = TextPipeline(tiny_tokenizer())
     model = whole_model(rng.choice(["static", "attardi", "text", "lemmas"]))
     sentences = rng.choice([*SentenceEnds])
     found = []
     sources: list[Any] = [io.BytesIO(content), _InParts(content, rng)]
     for read in sources:
-        source, target = as_stream(tokenizer.conllu(read, "file", sentences, ranges=True)), io.BytesIO()
+        source, target = (
+            as_stream(tokenizer.conllu(read, "file", sentences, ranges=True)),
+            io.BytesIO(),
+        )
         try:
             tags = predicted_tags(model)
-            parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
+            parse_file(
+                model,
+                source,
+                target,
+                "file",
+                allow_missing_columns=True,
+                tags=tags,
+                threads=rng.choice([1, 2]),
+            )
         except TokenizerError as error:
-            assert str(error).startswith(f"file, line {_line_of_fault(content)}: not UTF-8 at byte ")
+            assert str(error).startswith(
+                f"file, line {_line_of_fault(content)}: not UTF-8 at byte "
+            )
             found.append(str(error))
             continue
         assert _line_of_fault(content) == 0
@@ -83,20 +176,34 @@ def fuzz_text(rng: Random, folder: Path) -> None:
 
 
 def fuzz_lattice(rng: Random, folder: Path) -> None:
-    """Lattices are refused with their place, or their output is a path, under its comments, with a tree over its words."""
-    lattices = [drawn_lattice(rng, rng.randint(1, 6), rng.randint(0, 3)) for _ in range(rng.randint(1, 3))]
+    """Lattices are refused with their place, or their output is a path, under its comments,
+    with a tree over its words.
+    """
+    lattices = [
+        drawn_lattice(rng, rng.randint(1, 6), rng.randint(0, 3)) for _ in range(rng.randint(1, 3))
+    ]
     content = mutate_bytes("".join(map(text_of, lattices)).encode(), rng, _LATTICE_PIECES)
     target = io.BytesIO()
     errors: list[ConlluError] = []
     on_error = rng.choice([OnError.STOP, OnError.SKIP])
-    beam = Beam(rng.randint(1, 4), rng.choice([Merge.NONE, Merge.CONFIGURATION]), rng.choice([*Scores]))
+    beam = Beam(
+        rng.randint(1, 4), rng.choice([Merge.NONE, Merge.CONFIGURATION]), rng.choice([*Scores])
+    )
     most = rng.choice([None, None, 5])
     model = hostile_model(rng.choice(["arc_standard", "attardi"]))
     make_hostile(model, rng)
     options = ParseOptions(beam=rng.choice([None, beam]), max_arcs=most, on_error=on_error)
     threads = rng.choice([1, 2])
     try:
-        parsed = parse_lattice_file(model, options, io.BytesIO(content), target, "file", threads=threads, report=errors.append)
+        parsed = parse_lattice_file(
+            model,
+            options,
+            io.BytesIO(content),
+            target,
+            "file",
+            threads=threads,
+            report=errors.append,
+        )
     except ConlluError as error:
         assert on_error is OnError.STOP or "UTF-8" in str(error)
         assert str(error).startswith("file, line ")
@@ -107,16 +214,22 @@ def fuzz_lattice(rng: Random, folder: Path) -> None:
     expected = [*stream_lattices(io.BytesIO(content), "file", most, told.append)]
     assert parsed.refused == len(told)
     for lattice, sentence in zip(expected, check_trees(target.getvalue()), strict=True):
-        assert list(takewhile(lambda line: line.startswith("#"), sentence.lines)) == [f"{line}\n" for line in lattice.comments]
+        assert list(takewhile(lambda line: line.startswith("#"), sentence.lines)) == [
+            f"{line}\n" for line in lattice.comments
+        ]
         assert _is_path(lattice, sentence.column(FORM))
 
 
 def check_trees(content: bytes, strict: bool = True) -> list[RawSentence]:
     """The sentences of output, which must be trees, and, if ``strict``, CoNLL-U throughout."""
-    sentences = [s for s in read_raw_sentences(io.BytesIO(content), "output", strict=strict) if len(s)]
+    sentences = [
+        s for s in read_raw_sentences(io.BytesIO(content), "output", strict=strict) if len(s)
+    ]
     for s in sentences:
         heads = s.heads()
-        assert [head == 0 for head in heads] == [relation == "root" for relation in s.column(DEPREL)]
+        assert [head == 0 for head in heads] == [
+            relation == "root" for relation in s.column(DEPREL)
+        ]
     return sentences
 
 
@@ -141,5 +254,18 @@ def compile_kernels() -> None:
     """Lets no case wait for kernels to be compiled."""
     lattice = text_of(drawn_lattice(Random(0), 3, 1)).encode()
     for kind in ("static", "attardi"):
-        for beam in (None, *(Beam(2, merge, scores) for merge in (Merge.NONE, Merge.CONFIGURATION) for scores in Scores)):
-            parse_lattice_file(whole_model(kind), ParseOptions(beam=beam), io.BytesIO(lattice), io.BytesIO(), "file")
+        for beam in (
+            None,
+            *(
+                Beam(2, merge, scores)
+                for merge in (Merge.NONE, Merge.CONFIGURATION)
+                for scores in Scores
+            ),
+        ):
+            parse_lattice_file(
+                whole_model(kind),
+                ParseOptions(beam=beam),
+                io.BytesIO(lattice),
+                io.BytesIO(),
+                "file",
+            )

@@ -17,7 +17,13 @@ from parser.training.run_folder import CheckpointError, Progress, load_checkpoin
 from tests.fuzz.mutations import VALUES, mutate_bytes, mutate_tensors
 from tests.toy import settings
 
-_RECIPES = (["recipe=paper"], ["recipe=accurate"], ["recipe=accurate", "model=bilstm"], ["recipe=text"], ["model=linear"])
+_RECIPES = (
+    ["recipe=paper"],
+    ["recipe=accurate"],
+    ["recipe=accurate", "model=bilstm"],
+    ["recipe=text"],
+    ["model=linear"],
+)
 
 
 def fuzz_checkpoint(rng: Random, folder: Path) -> None:
@@ -53,7 +59,9 @@ def fuzz_settings(rng: Random, folder: Path) -> None:
     for _ in range(rng.choice([1, 1, 2, 3])):
         leaves = list(_leaves(wanted))
         group, key = rng.choice(leaves)
-        group[key] = rng.choice([*VALUES, *(deepcopy(other[name]) for other, name in rng.sample(leaves, 3))])
+        group[key] = rng.choice(
+            [*VALUES, *(deepcopy(other[name]) for other, name in rng.sample(leaves, 3))]
+        )
     try:
         typed: Any = OmegaConf.merge(_typed(overrides), wanted)
     except OmegaConfBaseException:  # of another type: hydra's own

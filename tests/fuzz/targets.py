@@ -1,7 +1,8 @@
 """What is fed with changed input, and what must hold of it whatever the input is.
 
-A target takes a generator, from which its input follows, and a folder to write to. It raises AssertionError where a promise is
-broken; any other exception that it lets through is a fault as well.
+A target takes a generator, from which its input follows, and a folder to write to. It raises
+AssertionError where a promise is broken; any other exception that it lets through is a fault as
+well.
 """
 
 import gzip
@@ -14,7 +15,19 @@ from itertools import takewhile
 from pathlib import Path
 from random import Random
 
-from parser.conllu.checks import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS, ConlluError, check_tree, is_blank
+from parser.conllu.checks import (
+    DEPREL,
+    DEPS,
+    FEATS,
+    FORM,
+    HEAD,
+    LEMMA,
+    UPOS,
+    XPOS,
+    ConlluError,
+    check_tree,
+    is_blank,
+)
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
 from parser.data.treebank import TreebankError, read_treebank
@@ -30,17 +43,28 @@ from tests.parsed_files import parse_file
 from tests.toy import sentence
 
 SEEDS = [
-    b"# sent_id = 1\n# text = ab c\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\ta\tX\tx\tA=b|C=d\t2\tdet\t_\t_\n"
-    b"2\tb\tb\tX\tx\t_\t0\troot\t0:root\tSpaceAfter=No\n2.1\te\t_\t_\t_\t_\t_\t_\t1:dep\t_\n"
-    b"3\tc\tc\tX\tx\tA=b\t2\tobj\t_\t_\n\n"
-    b"1\ta\ta\tX\tx\t_\t0\troot\t_\t_\n\n",
-    b"\xef\xbb\xbf1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r\n2\t\xc3\xa9\t_\t_\t_\t_\t1\tobj\t_\t_\r\n\r\n# end\r\n",
-    b"".join(b"%d\tw%d\t_\tX\t_\tA=b\t%d\tdet\t_\t_\n" % (i, i % 3, max(0, i - 1)) for i in range(1, 12)) + b"\n",
+    (
+        b"# sent_id = 1\n# text = ab"
+        b" c\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\ta\tX\tx\tA=b|C=d\t2\tdet\t_\t_\n"
+        b"2\tb\tb\tX\tx\t_\t0\troot\t0:root\tSpaceAfter=No\n2.1\te\t_\t_\t_\t_\t_\t_\t1:dep\t_\n"
+        b"3\tc\tc\tX\tx\tA=b\t2\tobj\t_\t_\n\n"
+        b"1\ta\ta\tX\tx\t_\t0\troot\t_\t_\n\n"
+    ),
+    (
+        b"\xef\xbb\xbf1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r\n2\t\xc3\xa9\t_\t_\t_\t_\t1\tobj\t_\t_\r\n\r\n#"
+        b" end\r\n"
+    ),
+    b"".join(
+        b"%d\tw%d\t_\tX\t_\tA=b\t%d\tdet\t_\t_\n" % (i, i % 3, max(0, i - 1)) for i in range(1, 12)
+    )
+    + b"\n",
 ]
 
 
 def fuzz_parse(rng: Random, folder: Path) -> None:
-    """Parsing: what is not CoNLL-U is named; of the rest every byte passes but HEAD, DEPREL and DEPS; each tree is one."""
+    """Parsing: what is not CoNLL-U is named; of the rest every byte passes but HEAD, DEPREL and
+    DEPS; each tree is one.
+    """
     content = _changed_text(rng)
     on_error = rng.choice([*OnError])
     target = io.BytesIO()
@@ -103,7 +127,9 @@ def fuzz_gold(rng: Random, folder: Path) -> None:
     raw = [s for s in read_raw_sentences(io.BytesIO(content)) if len(s)]
     for gold, s in zip(treebank, raw, strict=True):
         columns = (FORM, LEMMA, UPOS, XPOS, FEATS, DEPREL)
-        assert [gold.forms, gold.lemmas, gold.upos, gold.xpos, gold.feats, gold.deprels] == [s.column(c) for c in columns]
+        assert [gold.forms, gold.lemmas, gold.upos, gold.xpos, gold.feats, gold.deprels] == [
+            s.column(c) for c in columns
+        ]
         assert gold.heads == s.heads()
         check_tree(gold.heads)
 
@@ -113,7 +139,9 @@ def fuzz_compressed(rng: Random, folder: Path) -> None:
     content = rng.choice(SEEDS) * rng.choice([1, 50])
     ending = rng.choice([".gz", ".xz"])
     path = folder / f"file{ending}"
-    path.write_bytes(mutate_bytes(gzip.compress(content) if ending == ".gz" else lzma.compress(content), rng))
+    path.write_bytes(
+        mutate_bytes(gzip.compress(content) if ending == ".gz" else lzma.compress(content), rng)
+    )
     try:
         with open_input(path) as stream:
             found = stream.read()
@@ -142,7 +170,10 @@ def fuzz_model(rng: Random, folder: Path) -> None:
     for s, (start, end) in enumerate(zip(parses.offsets, parses.offsets[1:], strict=False)):
         assert end - start == len(sentences[s]) + 1
         check_tree(parses.heads[start + 1 : end].tolist())
-        assert all(0 <= relation < len(model.relations.symbols) for relation in parses.relations[start + 1 : end])
+        assert all(
+            0 <= relation < len(model.relations.symbols)
+            for relation in parses.relations[start + 1 : end]
+        )
     target = io.BytesIO()
     parse_file(model, io.BytesIO(SEEDS[0]), target, allow_missing_columns=True)
     assert target.getvalue().count(b"\n") == SEEDS[0].count(b"\n")
@@ -167,7 +198,12 @@ def compile_kernels() -> None:
     """Lets no case wait for kernels to be compiled."""
     for kind in KINDS:
         parse(readers.whole_model(kind), [sentence([0, 1])])
-        parse_file(readers.whole_model(kind), io.BytesIO(SEEDS[0]), io.BytesIO(), allow_missing_columns=True)
+        parse_file(
+            readers.whole_model(kind),
+            io.BytesIO(SEEDS[0]),
+            io.BytesIO(),
+            allow_missing_columns=True,
+        )
     outputs.compile_kernels()
     readers.compile_kernels()
 

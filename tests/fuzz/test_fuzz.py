@@ -8,7 +8,15 @@ import torch
 from tests.fuzz.targets import TARGETS, generator
 
 CASES = {
-    **{"parse": 1100, "gold": 10_400, "compressed": 2800, "model": 900, "output": 150, "checkpoint": 400, "settings": 190},
+    **{
+        "parse": 1100,
+        "gold": 10_400,
+        "compressed": 2800,
+        "model": 900,
+        "output": 150,
+        "checkpoint": 400,
+        "settings": 190,
+    },
     **{"text": 60, "lattice": 1400, "files": 2400, "overrides": 200},
 }  # 20,000 in all, most where one takes least; of which make test tries the first twentieth
 
@@ -29,5 +37,7 @@ def test_no_input_breaks_a_promise(target, part, tmp_path):
         try:
             TARGETS[target](generator(0, target, case), tmp_path)
         except BaseException as error:
-            error.add_note(f"python tests/fuzz/run.py --target {target} --seed 0 --first {case} --cases 1")
+            error.add_note(
+                f"python tests/fuzz/run.py --target {target} --seed 0 --first {case} --cases 1"
+            )
             raise

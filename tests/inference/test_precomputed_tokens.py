@@ -1,4 +1,6 @@
-"""Rows of types against the sums of what their slots add, and that they depend on nothing else, also among threads."""
+"""Rows of types against the sums of what their slots add,
+and that they depend on nothing else, also among threads.
+"""
 
 import threading
 from collections.abc import Callable
@@ -26,7 +28,10 @@ def model():
 
 def type_activations(model, **bounds) -> TypeActivations:
     return TypeActivations(
-        SlotPrecomputation(model.frozen().weights, model.table), model.table, model.system.n_relations, **bounds
+        SlotPrecomputation(model.frozen().weights, model.table),
+        model.table,
+        model.system.n_relations,
+        **bounds,
     )
 
 
@@ -40,7 +45,10 @@ def draw_values(model, seed: int, tokens: int) -> np.ndarray:
     return np.stack([rng.integers(0, size, tokens) for size in sizes]).astype(np.int32)
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 20)), min_size=1, max_size=4), st.sampled_from([0, 5_000, 2**26]))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(1, 20)), min_size=1, max_size=4),
+    st.sampled_from([0, 5_000, 2**26]),
+)
 def test_rows_are_the_same_to_the_last_bit_whatever_was_asked_before(model, asked, max_bytes):
     of_types = type_activations(model, max_bytes=max_bytes)
     places = np.arange(of_types.per_type)
@@ -49,7 +57,9 @@ def test_rows_are_the_same_to_the_last_bit_whatever_was_asked_before(model, aske
         typed = of_types(one_sentence(values))
         for token in range(tokens):
             alone = type_activations(model)(one_sentence(values[:, token : token + 1]))
-            found = typed.activations[of_types.first + typed.types[token] * of_types.per_type + places]
+            found = typed.activations[
+                of_types.first + typed.types[token] * of_types.per_type + places
+            ]
             np.testing.assert_array_equal(found, alone.activations[of_types.first + places])
 
 
@@ -57,11 +67,19 @@ def test_equal_tokens_have_equal_types(model):
     values = draw_values(model, 3, 500)
     of_types = type_activations(model)
     parts = (of_types(one_sentence(part)).types for part in (values[:, :200], values[:, 200:]))
-    pairs = {(*token, kind) for *token, kind in zip(*values.tolist(), np.concatenate([*parts]).tolist(), strict=True)}
-    assert len(pairs) == len({tuple(token) for *token, _ in pairs}) == len({kind for *_, kind in pairs})
+    pairs = {
+        (*token, kind)
+        for *token, kind in zip(*values.tolist(), np.concatenate([*parts]).tolist(), strict=True)
+    }
+    assert (
+        len(pairs)
+        == len({tuple(token) for *token, _ in pairs})
+        == len({kind for *_, kind in pairs})
+    )
 
 
-TOKENS = np.arange(30, dtype=np.int32)[None]  # of one attribute, whose value is to be the row of a type
+# of one attribute, whose value is to be the row of a type
+TOKENS = np.arange(30, dtype=np.int32)[None]
 
 
 def fill(values: np.ndarray, rows: np.ndarray) -> None:
@@ -69,7 +87,9 @@ def fill(values: np.ndarray, rows: np.ndarray) -> None:
 
 
 def asking(make: Make) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
-    """Asks for the types of TOKENS, and for rows as they are at once; what makes the rows is the same for all who ask."""
+    """Asks for the types of TOKENS, and for rows as they are at once;
+    what makes the rows is the same for all who ask.
+    """
     rows = TypeRows(make, 1, np.zeros((2, 1), np.float32))
 
     def ask() -> tuple[np.ndarray, np.ndarray]:
@@ -179,13 +199,22 @@ def test_an_error_of_another_thread_comes_to_who_needs_the_rows(monkeypatch):
 ALL_SLOTS = STATIC_SLOTS | {"feats_pairs": ["s0", "b0", "s1"]}
 
 
-@pytest.mark.parametrize("embeddings", [{}, {"form": 5}, {"form": 4, "upos": 3}, {"form": 16, "feats_pairs": 7, "deprel": 3}])
+@pytest.mark.parametrize(
+    "embeddings",
+    [{}, {"form": 5}, {"form": 4, "upos": 3}, {"form": 16, "feats_pairs": 7, "deprel": 3}],
+)
 @pytest.mark.parametrize("types", [0, 1, 40, 512])
 def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, types):
     model = random_static_model(flat_sentences([9] * 20), embeddings, slots=ALL_SLOTS)
-    maker, numbers = SlotPrecomputation(model.frozen().weights, model.table), np.random.default_rng(types)
+    maker, numbers = (
+        SlotPrecomputation(model.frozen().weights, model.table),
+        np.random.default_rng(types),
+    )
     columns = model.table.columns
-    positions = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
+    positions = [
+        np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE))
+        for a in range(columns[:, 0].max() + 1)
+    ]
     absent = numbers.normal(size=(len(positions), 37)).astype(np.float32)
     values = draw_values(model, types, types)
     rows = np.full((types * len(positions) + 1, 37), np.nan, np.float32)

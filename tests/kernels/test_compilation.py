@@ -19,7 +19,10 @@ from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.toy import ROOT
 
-LINE = "compiling kernels: this happens in the first run with each kind of model and takes about ten seconds\n"
+LINE = (
+    "compiling kernels: this happens in the first run with each kind of model and takes about ten "
+    "seconds\n"
+)
 
 # Compiles a kernel of the user's, and two of ours, the second for two kinds of vectors.
 COMPILING = """
@@ -57,7 +60,11 @@ def of(package: str = "parser.decoding") -> Any:
 @of_compilation
 @pytest.mark.parametrize(
     ("start", "said"),
-    [("show_compilation(); show_compilation(); compile_some()", LINE), ("run(compile_some)", LINE), ("compile_some()", "")],
+    [
+        ("show_compilation(); show_compilation(); compile_some()", LINE),
+        ("run(compile_some)", LINE),
+        ("compile_some()", ""),
+    ],
 )
 def test_one_line_says_it_as_in_every_command_and_none_where_all_is_there(tmp_path, start, said):
     assert [python(tmp_path, COMPILING + start) for _ in range(2)] == [said, ""]
@@ -65,7 +72,9 @@ def test_one_line_says_it_as_in_every_command_and_none_where_all_is_there(tmp_pa
 
 @of_compilation
 def test_the_library_says_it_once_and_no_message_of_an_error_is_compiled(tmp_path):
-    """Where slices are assigned to each other, numba compiles what writes that they differ in length, which takes seconds."""
+    """Where slices are assigned to each other, numba compiles what writes that they differ in
+    length, which takes seconds.
+    """
     small_model("static").save(tmp_path / "model")
     code = """
 from numba.core import event

@@ -23,14 +23,18 @@ def test_strings_are_numbered_as_they_are_met(calls):
         before = len(numbers)
         assert look_up(table, wanted) == [numbers.setdefault(text, len(numbers)) for text in wanted]
         assert len(table) == len(numbers)
-        assert table.strings(before) == [text.decode("utf-8", "surrogateescape") for text in [*numbers][before:]]
+        assert table.strings(before) == [
+            text.decode("utf-8", "surrogateescape") for text in [*numbers][before:]
+        ]
         assert table.n_bytes == sum(len(text) + 1 for text in numbers)
 
 
 def test_many_strings():
     wanted = [b"%d" % (i * 7919 % 30_011) for i in range(60_000)]
     numbers: dict[bytes, int] = {}
-    assert look_up(ByteTable(), wanted) == [numbers.setdefault(text, len(numbers)) for text in wanted]
+    assert look_up(ByteTable(), wanted) == [
+        numbers.setdefault(text, len(numbers)) for text in wanted
+    ]
 
 
 vectors = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1, 2**31 - 1])] * 3), max_size=40)

@@ -8,12 +8,26 @@ from numba.core.errors import TypingError
 
 from parser.kernels.active_units import activate_units, activation_number, scores_of_units
 from parser.kernels.llvm import WIDTH
-from parser.kernels.products import Panels, multiply, panels_in_fours, panels_of_floats, panels_of_integers, product, width_of
+from parser.kernels.products import (
+    Panels,
+    multiply,
+    panels_in_fours,
+    panels_of_floats,
+    panels_of_integers,
+    product,
+    width_of,
+)
 from parser.kernels.tiles import ROWS
 from parser.network_spec import ACTIVATIONS
 from tests.jit import COMPILED
 
-SIZES = st.integers(0, 3 * ROWS + 1), st.integers(0, 70), st.integers(0, 40), st.booleans(), st.integers(0, 99)
+SIZES = (
+    st.integers(0, 3 * ROWS + 1),
+    st.integers(0, 70),
+    st.integers(0, 40),
+    st.booleans(),
+    st.integers(0, 99),
+)
 
 
 def checked_product(vectors: np.ndarray, panels: Panels, outputs: int) -> np.ndarray:
@@ -33,7 +47,9 @@ def test_products_of_floats(n, size, outputs, biased, seed, order):
     panels = panels_of_floats(weights, bias)
     found = checked_product(vectors, panels, outputs)
     assert (found.shape, found.dtype, found.flags.c_contiguous) == ((n, outputs), np.float32, True)
-    expected = vectors.astype(np.float64) @ weights.T.astype(np.float64) + (0 if bias is None else bias)
+    expected = vectors.astype(np.float64) @ weights.T.astype(np.float64) + (
+        0 if bias is None else bias
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -45,7 +61,8 @@ def test_the_products_of_a_group_are_added_up_first(n, size, outputs, seed):
     found = checked_product(vectors, panels, outputs)
     expected = vectors.astype(np.float64) @ weights.T.astype(np.float64)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-    # A sum of which single steps would lose all: 1 is less than the last digit of 2 ** 25, 4 is not.
+    # A sum of which single steps would lose all: 1 is less than the last digit of 2 ** 25,
+    # 4 is not.
     ones = np.array([[2.0**25, 0, 0, 0, 1, 1, 1, 1]], np.float32)
     assert product(ones, panels_in_fours(np.ones((1, 8), np.float32)), 1) == 2**25 + 4
     assert product(ones, panels_of_floats(np.ones((1, 8), np.float32)), 1) == 2**25
@@ -62,14 +79,20 @@ def test_products_of_integers(n, size, outputs, biased, seed):
     found = checked_product(vectors, panels, outputs)
     sums = (vectors.astype(np.int64) - 100) @ weights.T.astype(np.int64)
     expected = sums * scale.astype(np.float64) + (0 if bias is None else bias)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5 * max(1, np.abs(sums).max(initial=0)))
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-6, atol=1e-5 * max(1, np.abs(sums).max(initial=0))
+    )
     assert width_of(panels) % 4 == 0 <= width_of(panels) - size < 4
 
 
 def test_many_vectors_are_multiplied_block_by_block():
     rng = np.random.default_rng(0)
-    vectors, weights = (rng.normal(size=(n, 33)).astype(np.float32) for n in (16 * ROWS * 2 + 5, 50))
-    np.testing.assert_allclose(product(vectors, panels_of_floats(weights), 50), vectors @ weights.T, rtol=1e-3, atol=1e-4)
+    vectors, weights = (
+        rng.normal(size=(n, 33)).astype(np.float32) for n in (16 * ROWS * 2 + 5, 50)
+    )
+    np.testing.assert_allclose(
+        product(vectors, panels_of_floats(weights), 50), vectors @ weights.T, rtol=1e-3, atol=1e-4
+    )
 
 
 def test_numbers_that_are_not_finite_stay_in_their_row():

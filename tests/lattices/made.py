@@ -22,7 +22,9 @@ def shared(name: str) -> Path:
 
 
 def drawn_lattice(rng: random.Random, nodes: int, further: int, forms: int = 5) -> Lattice:
-    """A lattice of so many nodes besides node 0, with a path of single steps or longer ones, and further arcs."""
+    """A lattice of so many nodes besides node 0, with a path of single steps or longer ones,
+    and further arcs.
+    """
     borders = sorted({0, nodes, *(rng.randrange(nodes + 1) for _ in range(nodes // 2))})
     tokens = [SurfaceToken(a, b, f"t{a}") for a, b in pairwise(borders)]
     arcs = []

@@ -6,7 +6,14 @@ import random
 
 import pytest
 
-from parser.lattices import Lattice, LatticeError, SurfaceToken, read_lattices, stream_lattices, text_of
+from parser.lattices import (
+    Lattice,
+    LatticeError,
+    SurfaceToken,
+    read_lattices,
+    stream_lattices,
+    text_of,
+)
 from tests.lattices.made import drawn_lattice, shared
 
 GOOD = """# sent_id = one
@@ -32,7 +39,11 @@ def test_a_lattice_is_read():
     assert lattice.forms == ["a", "ab", "b", "c", "."]
     assert lattice.upos == ["ADP", "NOUN", "NOUN", "VERB", "PUNCT"]
     assert lattice.feats[1] == "Case=Nom"
-    assert lattice.tokens == [SurfaceToken(0, 2, "ab"), SurfaceToken(2, 3, "c", "SpaceAfter=No"), SurfaceToken(3, 4, ".")]
+    assert lattice.tokens == [
+        SurfaceToken(0, 2, "ab"),
+        SurfaceToken(2, 3, "c", "SpaceAfter=No"),
+        SurfaceToken(3, 4, "."),
+    ]
     assert (lattice.sent_id, lattice.last_node) == ("one", 4)
     assert lattice.comments == ["# sent_id = one", "# text = ab c."]
     assert lattice.where == "f.conllul, line 1, sentence 1 (sent_id one)"
@@ -79,7 +90,11 @@ def arc(start, end, form="x"):
     [
         ([arc(0, 1), arc(2, 1)], 2, "backwards"),
         ([arc(0, 1), arc(1, 1)], 2, "backwards"),  # a cycle
-        (["0-2\tab", arc(0, 1), arc(1, 2), arc(0, 2), "2-4\tcd", arc(1, 3), arc(2, 4)], 6, "crosses a token boundary"),
+        (
+            ["0-2\tab", arc(0, 1), arc(1, 2), arc(0, 2), "2-4\tcd", arc(1, 3), arc(2, 4)],
+            6,
+            "crosses a token boundary",
+        ),
         (["0-2\tab", arc(0, 2), arc(1, 2)], 3, "node 1 cannot be reached from node 0"),
         (["0-2\tab", arc(0, 2), arc(0, 1)], 3, "no path leads on from node 1"),
         (["0-1\ta", arc(0, 1), "1-2\tb"], 3, "token 1-2 has no arc"),
@@ -103,10 +118,14 @@ def test_what_is_no_lattice_is_refused(lines, line, message):
     before = GOOD.count("\n") + 1
     with pytest.raises(LatticeError) as caught:
         read(text)
-    assert str(caught.value).startswith(f"f.conllul, line {before + line}, sentence 2 (sent_id bad): ")
+    assert str(caught.value).startswith(
+        f"f.conllul, line {before + line}, sentence 2 (sent_id bad): "
+    )
     assert message in str(caught.value)
     told = []
-    assert len(list(stream_lattices(io.BytesIO(text.encode()), "f.conllul", report=told.append))) == 2
+    assert (
+        len(list(stream_lattices(io.BytesIO(text.encode()), "f.conllul", report=told.append))) == 2
+    )
     assert list(map(str, told)) == [str(caught.value)]
 
 

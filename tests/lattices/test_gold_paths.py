@@ -1,4 +1,6 @@
-"""Gold paths: found where they are, infused where they are not; and of the real lattices as many as were counted elsewhere."""
+"""Gold paths: found where they are, infused where they are not; and of the real lattices as many as
+were counted elsewhere.
+"""
 
 import bz2
 import io
@@ -10,7 +12,14 @@ import pytest
 
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.lattices import Arc, Lattice, LatticeError, SurfaceToken, conllu, read_lattices
-from parser.lattices.gold_paths import MissingPath, gold_path, gold_paths, joined, read_trees, surface_tokens
+from parser.lattices.gold_paths import (
+    MissingPath,
+    gold_path,
+    gold_paths,
+    joined,
+    read_trees,
+    surface_tokens,
+)
 from tests.lattices.made import all_paths, drawn_lattice, shared
 
 
@@ -20,7 +29,10 @@ def tree(text: str) -> RawSentence:
 
 
 def words(forms: Iterable[str]) -> list[str]:
-    return [f"{i} {form} _ X _ _ {i - 1} {'dep' if i > 1 else 'root'} _ _" for i, form in enumerate(forms, 1)]
+    return [
+        f"{i} {form} _ X _ _ {i - 1} {'dep' if i > 1 else 'root'} _ _"
+        for i, form in enumerate(forms, 1)
+    ]
 
 
 GOLD = """1-2 ab _ _ _ _ _ _ _ SpaceAfter=No
@@ -33,7 +45,9 @@ GOLD = """1-2 ab _ _ _ _ _ _ _ SpaceAfter=No
 
 def lattice(*further: Arc) -> Lattice:
     tokens = [SurfaceToken(0, 2, "ab", "SpaceAfter=No"), SurfaceToken(2, 3, "c")]
-    return Lattice.of([Arc(0, 2, "ab", upos="NOUN"), Arc(2, 3, "c", "c", "VERB"), *further], tokens, [], "here")
+    return Lattice.of(
+        [Arc(0, 2, "ab", upos="NOUN"), Arc(2, 3, "c", "c", "VERB"), *further], tokens, [], "here"
+    )
 
 
 def test_the_path_agrees_best():
@@ -76,7 +90,11 @@ def test_nodes_are_made_for_gold_words():
     text = "\n".join(["1-2 ab" + " _" * 8, *rows[:2], "3-5 c" + " _" * 8, *rows[2:], "", ""])
     path = gold_path(given, tree(text))
     assert path.sentence.forms == [*"abpqrd"]
-    assert path.lattice.tokens == [SurfaceToken(0, 2, "ab"), SurfaceToken(2, 5, "c"), SurfaceToken(5, 6, "d")]
+    assert path.lattice.tokens == [
+        SurfaceToken(0, 2, "ab"),
+        SurfaceToken(2, 5, "c"),
+        SurfaceToken(5, 6, "d"),
+    ]
     assert path.lattice.is_path(path.arcs.tolist())
     assert len(all_paths(path.lattice)) == 4
 
@@ -85,7 +103,12 @@ def test_what_becomes_of_sentences_without_a_gold_path():
     whole, broken = lattice(Arc(0, 1, "a"), Arc(1, 2, "b")), lattice()
     paths, found = gold_paths([whole, broken], [tree(GOLD), tree(GOLD)], MissingPath.SKIP)
     assert len(paths) == 1
-    assert (found.sentences, found.with_forms, found.tokens, found.tokens_with_forms) == (2, 1, 4, 3)
+    assert (found.sentences, found.with_forms, found.tokens, found.tokens_with_forms) == (
+        2,
+        1,
+        4,
+        3,
+    )
     assert "in 75.0% of the tokens" in str(found)
     assert len(gold_paths([whole, broken], [tree(GOLD), tree(GOLD)], MissingPath.INFUSED)[0]) == 2
     with pytest.raises(ValueError, match="no sentence has a gold path"):
@@ -102,7 +125,12 @@ def test_other_tokens_are_refused():
 
 
 def test_tokens_that_are_written_otherwise_are_counted_and_many_refused():
-    number = Lattice.of([Arc(0, 1, "a"), Arc(1, 2, "12")], [SurfaceToken(0, 1, "a"), SurfaceToken(1, 2, "12")], [], "here")
+    number = Lattice.of(
+        [Arc(0, 1, "a"), Arc(1, 2, "12")],
+        [SurfaceToken(0, 1, "a"), SurfaceToken(1, 2, "12")],
+        [],
+        "here",
+    )
     same, other = one_to_one("a", "12"), one_to_one("a", "21")
     assert gold_path(number, other).differing == [("12", "21")]
     paths, found = gold_paths([number] * 5, [*[same] * 4, other])
@@ -117,7 +145,10 @@ def test_lattices_and_trees_are_joined_by_name():
     named = [tree(f"# sent_id = {name}\n" + GOLD) for name in "abc"]
     of = {name: Lattice.of([], [], sent_id=name) for name in "cdb"}
     pairs = list(joined(list(of.values()), named))
-    assert [(lattice.sent_id, tree.lines[0][-2]) for lattice, tree in pairs] == [("c", "c"), ("b", "b")]
+    assert [(lattice.sent_id, tree.lines[0][-2]) for lattice, tree in pairs] == [
+        ("c", "c"),
+        ("b", "b"),
+    ]
     with pytest.raises(LatticeError, match="no sent_id"):
         list(joined([of["d"]], named))
     with pytest.raises(LatticeError, match="1 lattices for 2 trees"):
@@ -132,7 +163,9 @@ def test_the_gold_path_of_a_lattice_that_holds_it_is_found():
         heads = [0, *(rng.randint(1, place) for place in range(1, len(arcs)))]
         text = conllu(given, arcs, heads, ["root", *("dep" for _ in arcs[1:])])
         (sentence,) = read_raw_sentences(io.BytesIO(text.encode()), "t")
-        assert [form for form, _ in surface_tokens(sentence)] == [token.form for token in given.tokens]
+        assert [form for form, _ in surface_tokens(sentence)] == [
+            token.form for token in given.tokens
+        ]
         path = gold_path(given, sentence)
         assert path.with_upos.all()
         assert path.lattice is given
@@ -147,7 +180,11 @@ def test_what_is_no_path_is_not_written():
 
 
 FIGURES = [
-    ("tr/tr_imst-ud-test.trmorph2", "ud-v2.2/UD_Turkish-IMST/tr_imst-ud-test.conllu", "99.1 93.3 91.5 58.8"),
+    (
+        "tr/tr_imst-ud-test.trmorph2",
+        "ud-v2.2/UD_Turkish-IMST/tr_imst-ud-test.conllu",
+        "99.1 93.3 91.5 58.8",
+    ),
     ("he/he_htb-ud-test.heblex", "lattices/he/he_htb-ud-test.conllu", "96.8 86.0 58.0 15.3"),
 ]
 
@@ -177,7 +214,9 @@ def test_turkish_paths_are_those_that_the_file_marks():
     agree = total = 0
     for path, marks in zip(gold_paths(read_lattices(name), trees)[0], marked, strict=True):
         s = path.sentence
-        for word, columns in enumerate(zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, strict=True), 1):
+        for word, columns in enumerate(
+            zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, strict=True), 1
+        ):
             if word in marks:
                 total += 1
                 agree += columns in marks[word]

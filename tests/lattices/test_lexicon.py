@@ -1,4 +1,6 @@
-"""Lexicons: analyses as they were seen, those of unknown tokens, jackknifed lattices, the command, and tags by last letters."""
+"""Lexicons: analyses as they were seen, those of unknown tokens, jackknifed lattices, the command,
+and tags by last letters.
+"""
 
 import io
 from fractions import Fraction
@@ -43,10 +45,16 @@ def test_analyses_are_those_that_were_seen():
     train = read(TRAIN)
     lexicon = Lexicon.of(train)
     assert len(lexicon) == 2
-    assert lexicon.look_up("runs") == [(("runs", "run", "VERB", "_", "_"),), (("runs", "run", "NOUN", "_", "_"),)]
-    assert [len(analysis) for analysis in lexicon.look_up("ab")] == [3, 2, 1]  # equally frequent ones in alphabetical order
+    assert lexicon.look_up("runs") == [
+        (("runs", "run", "VERB", "_", "_"),),
+        (("runs", "run", "NOUN", "_", "_"),),
+    ]
+    # equally frequent ones in alphabetical order
+    assert [len(analysis) for analysis in lexicon.look_up("ab")] == [3, 2, 1]
     assert lexicon.unknown == [("VERB", "_", "_"), ("NOUN", "_", "_"), ("PROPN", "_", "_")]
-    assert lexicon.look_up("new") == [(("new", "_", tag, "_", "_"),) for tag in ("VERB", "NOUN", "PROPN")]
+    assert lexicon.look_up("new") == [
+        (("new", "_", tag, "_", "_"),) for tag in ("VERB", "NOUN", "PROPN")
+    ]
     assert Lexicon.of(train, 1).unknown == [("VERB", "_", "_")]
     assert Lexicon().look_up("new") == [(("new", "_", "X", "_", "_"),)]
 
@@ -54,18 +62,29 @@ def test_analyses_are_those_that_were_seen():
 def test_unknown_tokens_may_be_guessed_by_their_last_letters():
     train = read(TRAIN.replace("runs", "walks").replace("ab", "Ab"))
     lexicon = Lexicon.of(train, guess=Guess.SUFFIXES)
-    assert lexicon.look_up("talks") == [(("talks", "_", tag, "_", "_"),) for tag in ("NOUN", "VERB")]  # as seen with walks
-    assert lexicon.look_up("Talks") == [(("Talks", "_", "PROPN", "_", "_"),)]  # Ab, alone in beginning with a capital letter
-    assert lexicon.look_up("3") == Lexicon.of(train).look_up("3") != []  # with digits there is nothing to guess from
+    # as seen with walks
+    assert lexicon.look_up("talks") == [
+        (("talks", "_", tag, "_", "_"),) for tag in ("NOUN", "VERB")
+    ]
+    # Ab, alone in beginning with a capital letter
+    assert lexicon.look_up("Talks") == [(("Talks", "_", "PROPN", "_", "_"),)]
+    # with digits there is nothing to guess from
+    assert lexicon.look_up("3") == Lexicon.of(train).look_up("3") != []
     assert lexicon.look_up("walks") == Lexicon.of(train).look_up("walks")
-    assert Lexicon.of(train, 1, Guess.SUFFIXES).look_up("talks") == [(("talks", "_", "NOUN", "_", "_"),)]
+    assert Lexicon.of(train, 1, Guess.SUFFIXES).look_up("talks") == [
+        (("talks", "_", "NOUN", "_", "_"),)
+    ]
     of_others = Lexicon.of([train[0], train[2]], 1, Guess.SUFFIXES)
     assert list(jackknife(train, 3, 1, Guess.SUFFIXES))[1].arcs == of_others.lattice(train[1]).arcs
 
 
 def test_decomposed_tokens_are_looked_up_composed():
     """Their words are written as the token was."""
-    train = read(TRAIN.replace("ab", "\u00e1b").replace(" a a ", " \u00e1 \u00e1 ").replace("runs", "r\u00fan"))
+    train = read(
+        TRAIN.replace("ab", "\u00e1b")
+        .replace(" a a ", " \u00e1 \u00e1 ")
+        .replace("runs", "r\u00fan")
+    )
     lexicon = Lexicon.of(train, guess=Guess.SUFFIXES)
     composed, decomposed = lexicon.look_up("\u00e1b"), lexicon.look_up("a\u0301b")
     assert [[word[0] for word in analysis] for analysis in decomposed] == [
@@ -73,8 +92,12 @@ def test_decomposed_tokens_are_looked_up_composed():
         ["a\u0301", "b"],
         ["a\u0301b"],
     ]
-    assert [[word[1:] for word in one] for one in decomposed] == [[word[1:] for word in one] for one in composed]
-    assert lexicon.look_up("tu\u0301n") == [(("tu\u0301n", *word[1:]),) for ((word),) in lexicon.look_up("t\u00fan")]
+    assert [[word[1:] for word in one] for one in decomposed] == [
+        [word[1:] for word in one] for one in composed
+    ]
+    assert lexicon.look_up("tu\u0301n") == [
+        (("tu\u0301n", *word[1:]),) for (word,) in lexicon.look_up("t\u00fan")
+    ]
 
 
 def test_lattices_hold_the_analyses_and_the_gold_paths():
@@ -120,7 +143,10 @@ def test_a_lexicon_is_written_and_read(tmp_path):
     for text in (
         *("", "[]", "{}", '{"format": 2, "guess": "x"}', '{"format": 9}'),
         '{"format": 1, "unknown": [], "analyses": {}}',
-        '{"format": 2, "guess": "frequent", "most": 5, "unknown": [], "analyses": {"a": [[["x"]]]}}',
+        (
+            '{"format": 2, "guess": "frequent", "most": 5, "unknown": [], "analyses": {"a":'
+            ' [[["x"]]]}}'
+        ),
     ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(LatticeError, match=r"bad\.json: not a lexicon"):
@@ -128,19 +154,27 @@ def test_a_lexicon_is_written_and_read(tmp_path):
 
 
 def test_the_command(tmp_path, capsys):
-    (tmp_path / "train.conllu").write_text(TRAIN.replace(" ", "\t").replace("#\tsent_id\t=\t", "# sent_id = "))
-    train, lexicon, lattices = (str(tmp_path / name) for name in ("train.conllu", "lexicon.json", "train.conllul.gz"))
+    (tmp_path / "train.conllu").write_text(
+        TRAIN.replace(" ", "\t").replace("#\tsent_id\t=\t", "# sent_id = ")
+    )
+    train, lexicon, lattices = (
+        str(tmp_path / name) for name in ("train.conllu", "lexicon.json", "train.conllul.gz")
+    )
     main(["build", train, "-o", lexicon])
     assert "2 forms" in capsys.readouterr().err
     main(["apply", lexicon, train, "-o", lattices])
-    assert "3 sentences, 6 tokens, 3.50 arcs a token, 0.0% unknown tokens" in capsys.readouterr().err
+    assert (
+        "3 sentences, 6 tokens, 3.50 arcs a token, 0.0% unknown tokens" in capsys.readouterr().err
+    )
     assert len(read_lattices(lattices)) == 3
     main(["paths", lattices, train])
     written = capsys.readouterr()
     assert "100.0% of the tokens (with UPOS: 100.0%)" in written.err
     found = list(read_raw_sentences(io.BytesIO(written.out.encode()), "out"))
     for ours, theirs in zip(found, read_trees(train), strict=True):
-        assert [columns[:8] for columns in ours.columns] == [columns[:8] for columns in theirs.columns]
+        assert [columns[:8] for columns in ours.columns] == [
+            columns[:8] for columns in theirs.columns
+        ]
         assert ours.multiwords == theirs.multiwords
     main(["jackknife", train, "--folds", "3", "-o", lattices])
     assert len(read_lattices(lattices)) == 3
@@ -159,7 +193,10 @@ def test_the_command(tmp_path, capsys):
     [("UD_Greek-GDT", "el_gdt", "92.7", 2.5), ("UD_Hungarian-Szeged", "hu_szeged", "91.0", 3.1)],
 )
 def test_figures_of_treebanks(folder, name, upos, arcs):
-    train, test = (read_trees(shared(f"ud-v2.2/{folder}/{name}-ud-{part}.conllu")) for part in ("train", "test"))
+    train, test = (
+        read_trees(shared(f"ud-v2.2/{folder}/{name}-ud-{part}.conllu"))
+        for part in ("train", "test")
+    )
     lexicon = Lexicon.of(train)
     lattices = [lexicon.lattice(sentence) for sentence in test]
     _, found = gold_paths(lattices, test)
@@ -177,14 +214,20 @@ def kind(form: str) -> tuple[bool, bool]:
 def probability(tags: Tags, form: str, letters: int, forms: dict[str, list[Tags]]) -> Fraction:
     """Written down as it is defined, over all forms."""
     ending = form[len(form) - letters :].lower()
-    same = [known for other, known in forms.items() if kind(other) == kind(form) and other.lower().endswith(ending)]
+    same = [
+        known
+        for other, known in forms.items()
+        if kind(other) == kind(form) and other.lower().endswith(ending)
+    ]
     alike = [one for known in same for one in known]
     if not alike:
         return probability(tags, form, letters - 1, forms)
     share = Fraction(alike.count(tags), len(alike))
     if letters == 0:
         return share
-    return (share + Fraction(3, 10) * probability(tags, form, letters - 1, forms)) / Fraction(13, 10)
+    return (share + Fraction(3, 10) * probability(tags, form, letters - 1, forms)) / Fraction(
+        13, 10
+    )
 
 
 FORMS = st.text("abAB1", min_size=1, max_size=8)

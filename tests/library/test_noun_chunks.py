@@ -19,24 +19,38 @@ pytestmark = pytest.mark.extras
 # Words with their heads, relations and parts of speech; and the chunks.
 CHUNKS = {
     "a case marker is outside, a predicate has a chunk": (
-        "She/4/nsubj/PRON is/4/cop/AUX the/4/det/DET owner/0/ROOT/NOUN of/6/case/ADP dogs/4/nmod/NOUN",
+        (
+            "She/4/nsubj/PRON is/4/cop/AUX the/4/det/DET owner/0/ROOT/NOUN of/6/case/ADP "
+            "dogs/4/nmod/NOUN"
+        ),
         ["She", "the owner", "dogs"],
     ),
     "possessors and what is below them": (
-        "the/2/det/DET man/5/nmod:poss/NOUN 's/2/case/PART old/5/amod/ADJ dog/6/nsubj/NOUN barks/0/ROOT/VERB",
+        (
+            "the/2/det/DET man/5/nmod:poss/NOUN 's/2/case/PART old/5/amod/ADJ dog/6/nsubj/NOUN "
+            "barks/0/ROOT/VERB"
+        ),
         ["the man 's old dog"],
     ),
     "names, to the right": (
-        "Dr./5/nsubj/PROPN Ada/1/flat/PROPN M./1/flat:name/PROPN Byron/1/flat/PROPN wrote/0/ROOT/VERB it/5/obj/PRON",
+        (
+            "Dr./5/nsubj/PROPN Ada/1/flat/PROPN M./1/flat:name/PROPN Byron/1/flat/PROPN "
+            "wrote/0/ROOT/VERB it/5/obj/PRON"
+        ),
         ["Dr. Ada M. Byron", "it"],
     ),
     "compounds, numerals and a comma between adjectives": (
-        "two/6/nummod/NUM big/6/amod/ADJ ,/4/punct/PUNCT old/6/amod/ADJ ice/6/compound/NOUN machines/0/ROOT/NOUN",
+        (
+            "two/6/nummod/NUM big/6/amod/ADJ ,/4/punct/PUNCT old/6/amod/ADJ ice/6/compound/NOUN "
+            "machines/0/ROOT/NOUN"
+        ),
         ["two big , old ice machines"],
     ),
     "an adjective to the right, but no clause": (
-        "a/2/det/DET casa/4/nsubj/NOUN branca/2/amod/ADJ caiu/0/ROOT/VERB algo/4/obj/PRON capaz/5/amod/ADJ de/8/mark/SCONJ "
-        "voar/6/acl/VERB",
+        (
+            "a/2/det/DET casa/4/nsubj/NOUN branca/2/amod/ADJ caiu/0/ROOT/VERB algo/4/obj/PRON "
+            "capaz/5/amod/ADJ de/8/mark/SCONJ voar/6/acl/VERB"
+        ),
         ["a casa branca", "algo"],
     ),
     "a phrase before the noun that holds a noun": (
@@ -48,11 +62,17 @@ CHUNKS = {
         ["urbem", "viros"],
     ),
     "expletives, adverbs and determiners have none": (
-        "there/2/expl/PRON are/0/ROOT/VERB home/2/advmod/NOUN all/5/det:predet/DET those/2/nsubj/PRON",
+        (
+            "there/2/expl/PRON are/0/ROOT/VERB home/2/advmod/NOUN all/5/det:predet/DET "
+            "those/2/nsubj/PRON"
+        ),
         ["all those"],
     ),
     "punctuation at the edge is outside": (
-        '"/3/punct/PUNCT old/3/amod/ADJ dogs/0/ROOT/NOUN "/3/punct/PUNCT ,/6/punct/PUNCT cats/3/conj/NOUN',
+        (
+            '"/3/punct/PUNCT old/3/amod/ADJ dogs/0/ROOT/NOUN "/3/punct/PUNCT ,/6/punct/PUNCT'
+            " cats/3/conj/NOUN"
+        ),
         ["old dogs", "cats"],
     ),
 }
@@ -84,8 +104,14 @@ def test_a_doc_without_relations_is_refused_as_by_spacy():
         list(noun_chunks(spacy.blank("en")("no tree")))
 
 
-UD = "The/2/det/DET man/3/nsubj/NOUN saw/0/ROOT/VERB dogs/3/obj/NOUN in/7/case/ADP the/7/det/DET park/3/obl/NOUN"
-SPACY = "The/2/det/DET man/3/nsubj/NOUN saw/0/ROOT/VERB dogs/3/dobj/NOUN in/3/prep/ADP the/7/det/DET park/5/pobj/NOUN"
+UD = (
+    "The/2/det/DET man/3/nsubj/NOUN saw/0/ROOT/VERB dogs/3/obj/NOUN in/7/case/ADP the/7/det/DET "
+    "park/3/obl/NOUN"
+)
+SPACY = (
+    "The/2/det/DET man/3/nsubj/NOUN saw/0/ROOT/VERB dogs/3/dobj/NOUN in/3/prep/ADP the/7/det/DET "
+    "park/5/pobj/NOUN"
+)
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +127,21 @@ def texts(doc):
 
 @pytest.mark.parametrize("code", ["en", "pt", "hu", "xx"])
 def test_a_pipeline_with_this_component_has_them_in_every_language(folder, code):
-    """Also docs that are stored without user data, or are parts of others; and docs with spaCy's relations keep spaCy's."""
+    """Also docs that are stored without user data, or are parts of others; and docs with spaCy's
+    relations keep spaCy's.
+    """
     nlp = spacy.blank(code)
     nlp.add_pipe("optimal_step", config={"model": str(folder)})
     doc = read(nlp.vocab, UD)
     expected = ["The man", "dogs", "the park"]
     stored = DocBin(docs=[doc]).to_bytes()
     again = Doc(pickle.loads(pickle.dumps(nlp.vocab))).from_bytes(doc.to_bytes())
-    for one in (doc, next(DocBin().from_bytes(stored).get_docs(nlp.vocab)), again, doc[:].as_doc()):
+    for one in (
+        doc,
+        next(DocBin().from_bytes(stored).get_docs(nlp.vocab)),
+        again,
+        doc[:].as_doc(),
+    ):
         assert texts(one) == expected
     assert [chunk.text for chunk in doc[2:4].noun_chunks] == ["dogs"]
     if code == "en":

@@ -1,4 +1,6 @@
-"""Every option of parsing is an argument of the library and a key of spaCy's component, or is left out for a reason."""
+"""Every option of parsing is an argument of the library and a key of spaCy's component,
+or is left out for a reason.
+"""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -56,10 +58,19 @@ NOT_OF_SPACY = {
 }
 
 
-def check_options(function: Callable[..., object], left_out: dict[str, str], own: set[str]) -> dict[str, Parameter]:
-    """Compare the parameters of a function with the options; ``own``: parameters that are no options."""
-    found, options = dict(signature(function).parameters), {one.name: one for one in fields(ParseOptions)}
-    assert {*options} - {*found} - {*left_out} == set(), "give these options an argument, or say here why there is none"
+def check_options(
+    function: Callable[..., object], left_out: dict[str, str], own: set[str]
+) -> dict[str, Parameter]:
+    """Compare the parameters of a function with the options; ``own``:
+    parameters that are no options.
+    """
+    found, options = (
+        dict(signature(function).parameters),
+        {one.name: one for one in fields(ParseOptions)},
+    )
+    assert {*options} - {*found} - {*left_out} == set(), (
+        "give these options an argument, or say here why there is none"
+    )
     assert {*left_out} - {*options} == set(), "these are no options any more"
     assert {*left_out} & {*found} == set(), "these options have an argument"
     assert {*found} - {*options} == own
@@ -70,7 +81,18 @@ def check_options(function: Callable[..., object], left_out: dict[str, str], own
 
 def test_the_library_has_every_option_or_says_why_not(tmp_path):
     found = check_options(Parser.load, NOT_OF_LOAD, {"folder"})
-    before = ["folder", "device", "tokenizer", "beam", "merge", "int8", "rerank", "treebank", "lexicon", "abbreviations"]
+    before = [
+        "folder",
+        "device",
+        "tokenizer",
+        "beam",
+        "merge",
+        "int8",
+        "rerank",
+        "treebank",
+        "lexicon",
+        "abbreviations",
+    ]
     assert [*found][: len(before)] == before, "positional arguments keep their places"
     random_text_model().save(tmp_path)
     load, options = Parser.load(tmp_path).__reduce__()

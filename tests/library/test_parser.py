@@ -75,11 +75,22 @@ def test_the_package_has_the_names_of_its_pages():
         assert f"`{error}`" in (ROOT / "docs" / "library.md").read_text()
 
 
-@given(st.lists(st.lists(st.text("ab\u00e9\u0323e", min_size=1, max_size=4), min_size=1, max_size=4), max_size=3))
+@given(
+    st.lists(
+        st.lists(st.text("ab\u00e9\u0323e", min_size=1, max_size=4), min_size=1, max_size=4),
+        max_size=3,
+    )
+)
 def test_decomposed_forms_have_the_trees_tags_and_lemmas_of_composed_ones(with_lemmas, forms):
-    one, other = ([[normalize(form, word) for word in words] for words in forms] for form in ("NFC", "NFD"))
+    one, other = (
+        [[normalize(form, word) for word in words] for words in forms] for form in ("NFC", "NFD")
+    )
     for composed, decomposed in zip(with_lemmas.parse(one), with_lemmas.parse(other), strict=True):
-        assert (composed.heads, composed.deprels, composed.tags) == (decomposed.heads, decomposed.deprels, decomposed.tags)
+        assert (composed.heads, composed.deprels, composed.tags) == (
+            decomposed.heads,
+            decomposed.deprels,
+            decomposed.tags,
+        )
         assert [normalize("NFC", form) for form in decomposed.forms] == composed.forms
 
 
@@ -105,18 +116,25 @@ def test_it_gives_the_trees_of_the_commands(parser):
     found = parser.parse([one.forms for one in read])
     for one in read:
         one.feats = ["_"] * len(one)
-    assert [head for one in found for head in (-1, *one.heads)] == parse(random_text_model(), read).heads.tolist()
+    assert [head for one in found for head in (-1, *one.heads)] == parse(
+        random_text_model(), read
+    ).heads.tolist()
 
 
 def test_tuples_and_token_lists_are_the_same(parser):
     lines = ["# text = ab", "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_"]
     lines += [f"{i}\t{form}\t_\tX\t_\tA=b|C=d\t_\t_\t_\t_" for i, form in enumerate("ab", 1)]
     [tokens] = conllu.parse("\n".join(lines) + "\n\n")
-    assert parser.parse([tokens]) == parser.parse([[("a", "X", "_", "A=b|C=d"), ("b", "X", None, "A=b|C=d")]])
+    assert parser.parse([tokens]) == parser.parse(
+        [[("a", "X", "_", "A=b|C=d"), ("b", "X", None, "A=b|C=d")]]
+    )
 
 
 def test_feats_are_written_as_the_library_does():
-    lines = "".join(f"{i}\tb\t_\tX\t_\t{feats}\t_\t_\t_\t_\n" for i, feats in enumerate(["Foo", "A=b|C=d", "_", "E="], 1))
+    lines = "".join(
+        f"{i}\tb\t_\tX\t_\t{feats}\t_\t_\t_\t_\n"
+        for i, feats in enumerate(["Foo", "A=b|C=d", "_", "E="], 1)
+    )
     [tokens] = conllu.parse(lines + "\n")
     written = [line.split("\t")[5] for line in tokens.serialize().splitlines() if line]
     assert written == ["Foo", "A=b|C=d", "_", "E=_"]
@@ -171,35 +189,52 @@ def test_a_pickled_parser_is_loaded_again_with_its_options(folder, monkeypatch, 
 
 
 def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
-    """Also where a folder of the same name lies in the new working folder; the tokenizer is read with the first text."""
+    """Also where a folder of the same name lies in the new working folder;
+    the tokenizer is read with the first text.
+    """
     for place in ("here", "there"):
         shutil.copytree(folder, tmp_path / place / "model")
         save_tiny_tokenizer(tmp_path / place / "model")
     (tmp_path / "there" / "model" / TOKENIZER).write_text("no tokenizer")
     monkeypatch.chdir(tmp_path / "here")
-    loaded = [Parser.load("model"), Parser.load("."), Parser(random_text_model(), folder=Path("model"))]
+    loaded = [
+        Parser.load("model"),
+        Parser.load("."),
+        Parser(random_text_model(), folder=Path("model")),
+    ]
     again = pickle.dumps(loaded[0])
     assert repr(loaded[0]) == "Parser('model', arc_standard)"
     monkeypatch.chdir(tmp_path / "there")
     for parser in (*loaded, pickle.loads(again)):
-        assert [len(one) for one in parser.parse_text("a b. b", allow_missing_columns=True)] == [3, 1]
+        assert [len(one) for one in parser.parse_text("a b. b", allow_missing_columns=True)] == [
+            3,
+            1,
+        ]
 
 
 def test_options_that_are_true_or_false(folder, parser):
-    """A bool of numpy, 0 and 1 are meant so; the text "no" is true for Python, so it is refused, as is any other value."""
+    """A bool of numpy, 0 and 1 are meant so; the text "no" is true for Python, so it is refused,
+    as is any other value.
+    """
     for value in (False, 0, np.False_, np.int64(0), True, 1, np.True_, None):
         made = Parser.load(folder, int8=value)
         assert made.model.int8 is bool(value)
         assert pickle.loads(pickle.dumps(made)).model.int8 is bool(value)
         assert Parser.load(folder, beam=2, rerank=value)._predictor._beam.rerank is bool(value)
-        assert parser.parse(FORMS, single_root=value) == parser.parse(FORMS, single_root=bool(value))
+        assert parser.parse(FORMS, single_root=value) == parser.parse(
+            FORMS, single_root=bool(value)
+        )
         assert parser.parse(FORMS, allow_missing_columns=value)
     for value in ("no", "", "False", 2, -1, 0.0, [], np.array(False)):
         for option in ("int8", "rerank"):
-            with pytest.raises(OptimalStepError, match=f"{option}=.* is not possible; give True or False"):
+            with pytest.raises(
+                OptimalStepError, match=f"{option}=.* is not possible; give True or False"
+            ):
                 Parser.load(folder, beam=2, **{option: value})
         for option in ("single_root", "allow_missing_columns"):
-            with pytest.raises(OptimalStepError, match=f"{option}=.* is not possible; give True or False"):
+            with pytest.raises(
+                OptimalStepError, match=f"{option}=.* is not possible; give True or False"
+            ):
                 parser.parse(FORMS, **{option: value})
 
 
@@ -207,9 +242,15 @@ def test_a_sentence_is_written_as_conllu(parser):
     given = [("a", "DET", None, "E=f"), ("b", None, None), ("éa", "X")]
     [found] = parser.parse([given])
     [read] = conllu.parse(found.conllu())
-    assert [(word["id"], word["form"], word["upos"]) for word in read] == [(1, "a", "DET"), (2, "b", "_"), (3, "éa", "X")]
+    assert [(word["id"], word["form"], word["upos"]) for word in read] == [
+        (1, "a", "DET"),
+        (2, "b", "_"),
+        (3, "éa", "X"),
+    ]
     assert [word["feats"] for word in read] == [{"E": "f"}, None, None]
-    assert [(word["head"], word["deprel"]) for word in read] == list(zip(found.heads, found.deprels, strict=True))
+    assert [(word["head"], word["deprel"]) for word in read] == list(
+        zip(found.heads, found.deprels, strict=True)
+    )
     [found, nothing] = parser.parse([["a", "b"], []])
     assert [line.split("\t")[3] for line in found.conllu().splitlines()[:2]] == found.tags["upos"]
     assert found.conllu().endswith("\n\n")
@@ -221,8 +262,16 @@ def test_lemmas_are_given_and_written(tmp_path):
     (tmp_path / "lemmas.tsv").write_text("b\t_\twritten\n")
     plain, loaded = Parser.load(tmp_path), Parser.load(tmp_path, lexicon=tmp_path / "lemmas.tsv")
     target = BytesIO()
-    lines = "".join(f"{number}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for number, form in enumerate(FORMS[0], 1))
-    parse_file(plain.model, BytesIO(f"{lines}\n".encode()), target, tags=TagUse.FILL, allow_missing_columns=True)
+    lines = "".join(
+        f"{number}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for number, form in enumerate(FORMS[0], 1)
+    )
+    parse_file(
+        plain.model,
+        BytesIO(f"{lines}\n".encode()),
+        target,
+        tags=TagUse.FILL,
+        allow_missing_columns=True,
+    )
     [found] = plain.parse(FORMS[:1], allow_missing_columns=True)
     assert found.conllu() == target.getvalue().decode()
     assert [word.lemma for word in found.words] == found.tags["lemma"] != ["_"] * 3
@@ -230,7 +279,9 @@ def test_lemmas_are_given_and_written(tmp_path):
     for parser in (loaded, again):
         [other] = parser.parse(FORMS[:1], allow_missing_columns=True)
         assert other.tags["lemma"] == [found.tags["lemma"][0], "written", found.tags["lemma"][2]]
-    [given] = plain.parse([conllu.parse(lines.replace("b\t_", "b\tB") + "\n")[0]], allow_missing_columns=True)
+    [given] = plain.parse(
+        [conllu.parse(lines.replace("b\t_", "b\tB") + "\n")[0]], allow_missing_columns=True
+    )
     assert [line.split("\t")[2] for line in given.conllu().split("\n")[:3]] == ["_", "B", "_"]
 
 
@@ -246,12 +297,17 @@ def test_what_is_printed_is_short(folder, parser):
 def test_words_one_by_one_and_the_tree_drawn(parser, monkeypatch):
     [found, nothing] = parser.parse([[("a<b", "DET"), "b"], []])
     assert [word.form for word in found.words] == ["a<b", "b"]
-    for word, head, deprel, probability in zip(found.words, found.heads, found.deprels, found.probabilities, strict=True):
+    for word, head, deprel, probability in zip(
+        found.words, found.heads, found.deprels, found.probabilities, strict=True
+    ):
         assert (word.head, word.deprel, word.probability) == (head, deprel, probability)
     assert (found.words[0].id, found.words[0].upos) == (1, "DET")
     drawn = found.draw().splitlines()
     assert len(drawn) == 2
-    assert all(word.deprel in line and line.endswith(word.form) for word, line in zip(found.words, drawn, strict=True))
+    assert all(
+        word.deprel in line and line.endswith(word.form)
+        for word, line in zip(found.words, drawn, strict=True)
+    )
     picture = found._repr_html_()
     assert picture.count("<svg") == 1
     assert "a&lt;b</text>" in picture
@@ -281,14 +337,18 @@ MIXED = ["a b. b", ["a", "b"], "", [], "du éa b.\nb", [("a", "DET"), "éa"], " 
 
 @pytest.mark.parametrize("batch_size", [1, 3, np.int64(8), 100])
 def test_a_pipe_gives_what_is_found_one_by_one(reader, batch_size):
-    expected = [reader.parse_text(one) if isinstance(one, str) else reader.parse([one])[0] for one in MIXED]
+    expected = [
+        reader.parse_text(one) if isinstance(one, str) else reader.parse([one])[0] for one in MIXED
+    ]
     found = list(reader.pipe(iter(MIXED), batch_size=batch_size))
     assert found == expected
     assert [one.text for one in found[0]] == ["a b.", "b"]
     assert list(map(type, found)) == list(map(type, expected))
     options = {"sentences": "line", "tokens": "space", "single_root": False}
     lines = [one for one in MIXED if isinstance(one, str)]
-    assert list(reader.pipe(lines, batch_size=batch_size, **options)) == [reader.parse_text(one, **options) for one in lines]
+    assert list(reader.pipe(lines, batch_size=batch_size, **options)) == [
+        reader.parse_text(one, **options) for one in lines
+    ]
 
 
 def test_a_pipe_reads_no_more_than_a_batch(reader):
@@ -354,7 +414,13 @@ def test_words_know_the_words_around_them(parser):
     words = found.words
     assert [word.head_word and word.head_word.id for word in words] == [2, None, 5, 3, 2]
     assert [[child.id for child in word.children] for word in words] == [[], [1, 5], [4], [], [3]]
-    assert [[below.id for below in word.subtree] for word in words] == [[1], [1, 2, 3, 4, 5], [3, 4], [4], [3, 4, 5]]
+    assert [[below.id for below in word.subtree] for word in words] == [
+        [1],
+        [1, 2, 3, 4, 5],
+        [3, 4],
+        [4],
+        [3, 4, 5],
+    ]
     assert words[1].children[0] is words[0]
     for again in (pickle.loads(pickle.dumps(words)), copy.deepcopy(words), found.words):
         assert again == words
@@ -373,17 +439,27 @@ def test_a_long_chain_of_words_is_no_trouble(parser):
     assert len(pickle.loads(pickle.dumps(words))[0].subtree) == 3000
 
 
-@pytest.mark.parametrize("separator", ["\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u3000", "\x0b"])
+@pytest.mark.parametrize(
+    "separator", ["\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u2028", "\u3000", "\x0b"]
+)
 def test_separators_are_words_as_in_files(reader, separator):
     """Which Python's str.strip() would remove."""
     [found] = reader.parse([["a", separator]])
     assert found.conllu().split("\n")[1].split("\t")[1] == separator
     text = f"a {separator} b."
     source = BytesIO(b"".join(reader._pipeline("model").conllu(BytesIO(text.encode()))))
-    parse_file(reader.model, source, target := BytesIO(), tags=TagUse.OVERWRITE, allow_missing_columns=True)
+    parse_file(
+        reader.model,
+        source,
+        target := BytesIO(),
+        tags=TagUse.OVERWRITE,
+        allow_missing_columns=True,
+    )
     written = target.getvalue().decode().split("\n")
     library = "".join(one.conllu() for one in reader.parse_text(text)).split("\n")
-    assert [line for line in written if line[:1] != "#"] == [line for line in library if line[:1] != "#"]
+    assert [line for line in written if line[:1] != "#"] == [
+        line for line in library if line[:1] != "#"
+    ]
 
 
 def test_a_list_of_sentences_is_shown_as_its_trees(parser, monkeypatch):
@@ -397,14 +473,27 @@ def test_a_list_of_sentences_is_shown_as_its_trees(parser, monkeypatch):
 
 
 def test_the_text_of_words_that_were_given(parser):
-    lines = [f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t{misc}" for i, form, misc in [(1, "b", "_"), ("2-3", "ab", "SpaceAfter=No")]]
-    lines += [f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t_" for i, form in [(2, "a"), (3, "b"), ("3.1", "éa"), (4, "b")]]
+    lines = [
+        f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t{misc}"
+        for i, form, misc in [(1, "b", "_"), ("2-3", "ab", "SpaceAfter=No")]
+    ]
+    lines += [
+        f"{i}\t{form}\t_\tX\tY\tA=b\t_\t_\t_\t_"
+        for i, form in [(2, "a"), (3, "b"), ("3.1", "éa"), (4, "b")]
+    ]
     [tokens] = conllu.parse("\n".join(lines) + "\n\n")
     of_tokens, of_forms = parser([tokens, ["a", "b"]])
     assert (of_tokens.text, of_forms.text) == ("b abb", "a b")
-    odd = [{"id": (1, "-", 2)}, {"form": "a", "misc": "_"}, {"id": 2, "form": "b", "misc": None}, {"id": ("x",), "form": "c"}]
+    odd = [
+        {"id": (1, "-", 2)},
+        {"form": "a", "misc": "_"},
+        {"id": 2, "form": "b", "misc": None},
+        {"id": ("x",), "form": "c"},
+    ]
     assert [parser([odd])[0].text, parser([[]])[0].text] == ["a b", ""]
-    assert [(word.xpos, word.feats, word.start, word.end) for word in of_tokens.words] == [("Y", "A=b", None, None)] * 4
+    assert [(word.xpos, word.feats, word.start, word.end) for word in of_tokens.words] == [
+        ("Y", "A=b", None, None)
+    ] * 4
 
 
 @pytest.mark.parametrize("form", ["", " ", "a\tb", "a\nb", "\r", "\ud800"])
@@ -419,7 +508,9 @@ def test_linear_models_parse_and_have_no_probabilities(tmp_path):
     model = small_linear_model()
     model.save(tmp_path / "model")
     for beam in (None, 4):
-        [found] = Parser.load(tmp_path / "model", beam=beam).parse([[("a", "NOUN"), ("w1", "VERB"), ("a", "VERB")]])
+        [found] = Parser.load(tmp_path / "model", beam=beam).parse(
+            [[("a", "NOUN"), ("w1", "VERB"), ("a", "VERB")]]
+        )
         check_tree(found.heads)
         assert beam or np.isnan([found.probability, *found.probabilities]).all()
 
@@ -436,7 +527,10 @@ def test_threads_share_a_parser(parser):
     ("sentences", "message"),
     [
         (["a b"], "sentence 1 is a str"),
-        ([("A", "DET"), ("dog", "NOUN")], r"sentence 1 is the tuple \('A', 'DET'\), a word with its tags"),
+        (
+            [("A", "DET"), ("dog", "NOUN")],
+            r"sentence 1 is the tuple \('A', 'DET'\), a word with its tags",
+        ),
         ([["a"], ["b", 3]], "sentence 2, word 2"),
         ([[()]], "sentence 1, word 1"),
         ([[(None, "X")]], "sentence 1, word 1"),
@@ -473,14 +567,17 @@ def test_of_few_words_a_column_may_be_missing_as_is_told_once(caplog, monkeypatc
     for _ in range(2):
         parser.parse([["a", "b", "a"]])
     assert caplog.messages == [
-        "the sentences: FEATS may be missing: all of the 3 words have _, and this model reads it; if so, tag the input first"
+        "the sentences: FEATS may be missing: all of the 3 words have _, "
+        "and this model reads it; if so, tag the input first"
     ]
 
 
 def test_a_column_that_the_model_reads_must_be_there():
     model = small_model("static")
     model.vocabularies.by_attribute["upos"] = model.vocabularies.by_attribute.pop("form")
-    with pytest.raises(MissingColumnsError, match=r"UPOS is _ .* 2 words.* allow_missing_columns=True$"):
+    with pytest.raises(
+        MissingColumnsError, match=r"UPOS is _ .* 2 words.* allow_missing_columns=True$"
+    ):
         Parser(model).parse([["a", "b"]])
     [found] = Parser(model).parse([["a", "b"]], allow_missing_columns=True)
     assert len(found.heads) == 2

@@ -47,7 +47,9 @@ def folder(tmp_path_factory):
 
 def pipeline(folder, **config):
     nlp = spacy.blank("hu")
-    nlp.add_pipe("optimal_step", config={"model": str(folder), "allow_missing_columns": True, **config})
+    nlp.add_pipe(
+        "optimal_step", config={"model": str(folder), "allow_missing_columns": True, **config}
+    )
     return nlp
 
 
@@ -58,8 +60,12 @@ def test_the_trees_are_those_of_the_library(folder):
     expected = Parser.load(folder).parse(sentences, allow_missing_columns=True)
     for sentence, tree in zip(doc.sents, expected, strict=True):
         words = list(sentence)
-        assert [0 if word.head == word else word.head.i - sentence.start + 1 for word in words] == tree.heads
-        assert [word.dep_ for word in words] == ["ROOT" if deprel == "root" else deprel for deprel in tree.deprels]
+        assert [
+            0 if word.head == word else word.head.i - sentence.start + 1 for word in words
+        ] == tree.heads
+        assert [word.dep_ for word in words] == [
+            "ROOT" if deprel == "root" else deprel for deprel in tree.deprels
+        ]
         assert [word._.arc_probability for word in words] == pytest.approx(tree.probabilities)
         assert sentence.root.dep_ == "ROOT"
     assert not doc.has_annotation("POS")
@@ -75,7 +81,9 @@ def test_sentences_that_are_set_stay(folder):
 
 
 def test_a_sentence_start_that_nobody_decided_is_found(folder):
-    """As in spaCy's own example, a component decides for some tokens alone: None means that others decide."""
+    """As in spaCy's own example, a component decides for some tokens alone:
+    None means that others decide.
+    """
     nlp = pipeline(folder)
     component = nlp.get_pipe("optimal_step")
     words = ["a", "-", "b", ".", "ba", "!", "ab", ".", "a"]
@@ -111,10 +119,17 @@ def test_whitespace_hangs_on_the_word_before_it(folder):
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
-    [("a bb.\n", ["a bb.\n"]), ("a bb.\n\nba!\n", ["a bb.\n\n", "ba!\n"]), ("\na bb. ba", ["\na bb.", "ba"]), ("a", ["a"])],
+    [
+        ("a bb.\n", ["a bb.\n"]),
+        ("a bb.\n\nba!\n", ["a bb.\n\n", "ba!\n"]),
+        ("\na bb. ba", ["\na bb.", "ba"]),
+        ("a", ["a"]),
+    ],
 )
 def test_whitespace_begins_no_sentence_but_the_first(folder, text, sentences):
-    assert [sentence.text_with_ws.strip(" ") for sentence in pipeline(folder)(text).sents] == sentences
+    assert [
+        sentence.text_with_ws.strip(" ") for sentence in pipeline(folder)(text).sents
+    ] == sentences
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
@@ -127,7 +142,12 @@ def test_pipe_gives_the_same_documents(folder, size):
 
 @pytest.mark.parametrize(
     ("use", "before", "predicted"),
-    [("keep", None, False), ("fill", None, True), ("fill", ["X", "", "VERB"], False), ("overwrite", ["X", "", "VERB"], True)],
+    [
+        ("keep", None, False),
+        ("fill", None, True),
+        ("fill", ["X", "", "VERB"], False),
+        ("overwrite", ["X", "", "VERB"], True),
+    ],
 )
 @pytest.mark.parametrize("column", ["upos", "lemma"])
 def test_tags_and_lemmas_are_set_where_they_are_asked_for(tmp_path, column, use, before, predicted):
@@ -135,7 +155,9 @@ def test_tags_and_lemmas_are_set_where_they_are_asked_for(tmp_path, column, use,
     tags = Parser.load(tmp_path).parse([["ab", "a", "b"]], allow_missing_columns=True)[0].tags
     tags["upos"] = ["X"] * 3  # the model's X, and its Y, which spaCy does not know
     nlp = pipeline(tmp_path, tags=use)
-    doc = nlp.get_pipe("optimal_step")(Doc(nlp.vocab, ["ab", "a", "b"], **{"pos" if column == "upos" else "lemmas": before}))
+    doc = nlp.get_pipe("optimal_step")(
+        Doc(nlp.vocab, ["ab", "a", "b"], **{"pos" if column == "upos" else "lemmas": before})
+    )
     found = [token.pos_ if column == "upos" else token.lemma_ for token in doc]
     assert found == (tags[column] if predicted else before or ["", "", ""])
     if use != "keep":
@@ -150,7 +172,10 @@ def test_filled_tags_fit_those_of_earlier_components_and_overwritten_ones_do_not
     for use, given, expected in (("fill", "X", {""}), ("overwrite", "X", None)):
         nlp = pipeline(tmp_path, tags=use)
         found, plain = (
-            {str(token.morph) for token in nlp.get_pipe("optimal_step")(Doc(nlp.vocab, ["ab", "a", "b"], pos=pos))}
+            {
+                str(token.morph)
+                for token in nlp.get_pipe("optimal_step")(Doc(nlp.vocab, ["ab", "a", "b"], pos=pos))
+            }
             for pos in ([given] * 3, None)
         )
         assert found == (plain if expected is None else expected)
@@ -186,13 +211,16 @@ def test_bytes_hold_the_model(folder, tmp_path):
     shutil.rmtree(tmp_path / "model")
     without = spacy.blank("hu")
     without.add_pipe("optimal_step", config={"allow_missing_columns": True})
-    for taken in (without, type(nlp).from_config(nlp.config)):  # which names the folder that is gone
+    # which names the folder that is gone
+    for taken in (without, type(nlp).from_config(nlp.config)):
         taken.from_bytes(written)
         assert trees(taken(TEXTS[0])) == expected
         assert taken.get_pipe("optimal_step").to_bytes() == of_component
     assert trees(pickle.loads(pickle.dumps(taken))(TEXTS[0])) == expected
     taken.to_disk(tmp_path / "pipeline")
-    assert {path.name for path in (tmp_path / "pipeline" / "optimal_step").iterdir()} == {p.name for p in folder.iterdir()}
+    assert {path.name for path in (tmp_path / "pipeline" / "optimal_step").iterdir()} == {
+        p.name for p in folder.iterdir()
+    }
     assert trees(spacy.load(tmp_path / "pipeline")(TEXTS[0])) == expected
 
 
@@ -211,7 +239,8 @@ def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
     nlp = pipeline("model")
     expected = [trees(doc) for doc in nlp.pipe(TEXTS)]
     nlp.to_disk("saved")
-    read, made = spacy.load("saved"), type(nlp).from_config(nlp.config)  # which load the model with the first text
+    # which load the model with the first text
+    read, made = spacy.load("saved"), type(nlp).from_config(nlp.config)
     (tmp_path / "there" / "saved").mkdir()
     monkeypatch.chdir(tmp_path / "there")
     again = pickle.loads(pickle.dumps(nlp.get_pipe("optimal_step")))
@@ -224,7 +253,9 @@ def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
 
 
 def test_a_name_is_that_of_loading(folder, tmp_path, monkeypatch):
-    """Where a pack is unpacked stays, also if a folder with the name lies in the later working folder."""
+    """Where a pack is unpacked stays, also if a folder with the name lies in the later working
+    folder.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     shutil.copytree(folder, tmp_path / "optimal-step" / "hu")
     small_model("static").save(tmp_path / "there" / "hu")
@@ -236,7 +267,12 @@ def test_a_name_is_that_of_loading(folder, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"settings", save({"../settings.json": np.zeros(1, np.uint8)}), save({"..": np.zeros(1)})],
+    [
+        b"",
+        b"settings",
+        save({"../settings.json": np.zeros(1, np.uint8)}),
+        save({"..": np.zeros(1)}),
+    ],
     ids=["nothing", "short", "path", "parent"],
 )
 def test_bytes_that_are_no_model_are_refused(data):
@@ -288,7 +324,12 @@ def test_heads_and_relations_are_scored(folder):
         wrong = next(i for i in range(len(doc)) if heads[i] != i)
         if n_wrong:
             deps[wrong] = "another"
-        examples.append(Example(nlp.make_doc(doc.text), Doc(nlp.vocab, [token.text for token in doc], heads=heads, deps=deps)))
+        examples.append(
+            Example(
+                nlp.make_doc(doc.text),
+                Doc(nlp.vocab, [token.text for token in doc], heads=heads, deps=deps),
+            )
+        )
     scores = nlp.evaluate(examples)
     assert (scores["dep_uas"], scores["dep_las"], scores["sents_f"]) == (1.0, 7 / 8, 1.0)
 
@@ -314,7 +355,9 @@ def test_what_is_wrong_is_said(folder, tmp_path):
         pipeline(tmp_path / "nowhere")
     with pytest.raises(ModelError, match="has no model"):
         spacy.blank("hu").add_pipe("optimal_step")(Doc(spacy.blank("hu").vocab, ["a"]))
-    with pytest.raises(ValueError, match=r"tags='fil' of optimal_step is unknown \(did you mean fill\?\)"):
+    with pytest.raises(
+        ValueError, match=r"tags='fil' of optimal_step is unknown \(did you mean fill\?\)"
+    ):
         pipeline(folder, tags="fil")
     with pytest.raises(ValueError, match="tags='all' of optimal_step"):
         pipeline(folder, tags="all")
@@ -328,7 +371,9 @@ def test_what_is_wrong_is_said(folder, tmp_path):
         pipeline(folder, device="gpu")
     for option in ("rerank", "allow_missing_columns"):
         for value in ("no", "", 2, 0.0, []):
-            with pytest.raises(OptimalStepError, match=f"{option}=.* is not possible; give True or False"):
+            with pytest.raises(
+                OptimalStepError, match=f"{option}=.* is not possible; give True or False"
+            ):
                 pipeline(folder, **{option: value})
         assert pipeline(folder, **{option: 0})
         with pytest.raises(OptimalStepError, match=f"{option}='no'"):
@@ -357,11 +402,15 @@ def test_a_missing_model_is_refused_by_add_pipe_whoever_calls_it(folder, tmp_pat
     nlp = pipeline(folder)
     nlp.config["components"]["optimal_step"]["model"] = str(tmp_path / "nowhere")
     for language in (type(nlp), Other):  # which from_bytes() or from_disk() gives the model
-        assert trees(language.from_config(nlp.config).from_bytes(nlp.to_bytes())("a")) == [(0, "ROOT")]
+        assert trees(language.from_config(nlp.config).from_bytes(nlp.to_bytes())("a")) == [
+            (0, "ROOT")
+        ]
 
 
 def test_a_pipeline_that_leaves_words_whole_warns_once(folder, tmp_path, monkeypatch, caplog):
-    """The tokenizer knows ``du`` as ``de le``. The model is as good as without it, and so are its trees."""
+    """The tokenizer knows ``du`` as ``de le``. The model is as good as without it,
+    and so are its trees.
+    """
     shutil.copytree(folder, tmp_path / "model")
     save_tiny_tokenizer(tmp_path / "model")
     nlp = pipeline(tmp_path / "model")
@@ -391,22 +440,31 @@ def test_an_error_handler_leaves_documents_out(tmp_path):
     nlp = pipeline(tmp_path / "model", allow_missing_columns=False)
     many = " ".join(["a"] * 200)
     failed = []
-    nlp.set_error_handler(lambda name, component, docs, error: failed.append((name, len(docs), type(error))))
+    nlp.set_error_handler(
+        lambda name, component, docs, error: failed.append((name, len(docs), type(error)))
+    )
     assert list(nlp.pipe([many, many], batch_size=1)) == []
     assert failed == [("optimal_step", 1, MissingColumnsError)] * 2
 
 
 def test_an_installed_package_is_found_without_an_import(folder, tmp_path):
-    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spacy_factories"]
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][
+        "spacy_factories"
+    ]
     metadata = tmp_path / "optimal_step-0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: optimal-step\nVersion: 0\n")
     lines = [f"{name} = {value}" for name, value in points.items()]
     (metadata / "entry_points.txt").write_text("\n".join(["[spacy_factories]", *lines, ""]))
-    code = "import sys, spacy; nlp = spacy.blank('hu'); nlp.add_pipe('optimal_step', config={'model': sys.argv[1]}); "
+    code = (
+        "import sys, spacy; nlp = spacy.blank('hu'); nlp.add_pipe('optimal_step', config={'model': "
+        "sys.argv[1]}); "
+    )
     code += "print([token.dep_ for token in nlp('a')])"
     paths = os.pathsep.join([str(tmp_path), *sys.path])
     found = subprocess.check_output(
-        [sys.executable, "-c", code, str(folder)], env=os.environ | {"PYTHONPATH": paths}, text=True
+        [sys.executable, "-c", code, str(folder)],
+        env=os.environ | {"PYTHONPATH": paths},
+        text=True,
     )
     assert found.strip() == "['ROOT']"

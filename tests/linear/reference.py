@@ -1,4 +1,6 @@
-"""Algorithm 2 in plain Python: features are tuples, weights dictionaries, the average is summed up after every step."""
+"""Algorithm 2 in plain Python: features are tuples, weights dictionaries,
+the average is summed up after every step.
+"""
 
 from collections import defaultdict
 
@@ -13,7 +15,9 @@ AT_CANDIDATES = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "
 
 
 class View:
-    """One configuration as lists; ``candidate_nodes``: the system's own positions by name, or None."""
+    """One configuration as lists; ``candidate_nodes``: the system's own positions by name,
+    or None.
+    """
 
     def __init__(self, now, sentence, candidate_nodes):
         stack = now.stacks[0, : now.stack_sizes[0]].tolist()
@@ -48,7 +52,11 @@ class View:
             other = self.node("Y")
             return None if other is None else max(-10, min(10, other - node))
         children = self.state.children(node, what[1] == "l")
-        return min(len(children), 7) if what[0] == "v" else frozenset(self.state.arcs[child][1] for child in children)
+        return (
+            min(len(children), 7)
+            if what[0] == "v"
+            else frozenset(self.state.arcs[child][1] for child in children)
+        )
 
     def features(self, templates):
         """Those of the templates that are there."""
@@ -59,11 +67,17 @@ class View:
 
 
 def choices(system, now, transitions, sentence, templates, weights):
-    """(score, column, relation, features, output) of each applicable transition and relation, in their order."""
+    """(score, column, relation, features, output) of each applicable transition and relation,
+    in their order.
+    """
     nodes = [None]
     if transitions.candidate_nodes is not None:
-        nodes = [dict(zip(system.candidate_positions, row.tolist(), strict=True)) for row in transitions.candidate_nodes]
-    features = [list(View(now, sentence, of_row).features(templates)) for of_row in nodes]  # by feature row
+        nodes = [
+            dict(zip(system.candidate_positions, row.tolist(), strict=True))
+            for row in transitions.candidate_nodes
+        ]
+    # by feature row
+    features = [list(View(now, sentence, of_row).features(templates)) for of_row in nodes]
     for column in range(transitions.rows.shape[1]):
         if transitions.rows[0, column] < 0:
             continue
@@ -75,8 +89,12 @@ def choices(system, now, transitions, sentence, templates, weights):
             yield sum(weights[f, output] for f in row), column, r if has_arc else -1, row, output
 
 
-def learn(system, templates, sentences, heads, relations, oracle, iterations, *, canonical, explores):
-    """The averaged weights by (feature, output). Sentences are dictionaries of columns, ``oracle`` is bound to the trees."""
+def learn(
+    system, templates, sentences, heads, relations, oracle, iterations, *, canonical, explores
+):
+    """The averaged weights by (feature, output). Sentences are dictionaries of columns, ``oracle``
+    is bound to the trees.
+    """
     weights, total = defaultdict(float), defaultdict(float)
     row = np.zeros(1, np.int64)
     steps = 0
@@ -94,11 +112,18 @@ def learn(system, templates, sentences, heads, relations, oracle, iterations, *,
                 def is_right(column, relation, transitions=transitions, optimal=optimal, s=s):
                     head, child = transitions.heads[0, column], transitions.children[0, column]
                     gold = column in optimal
-                    return gold and (head < 0 or heads[s][child - 1] != head or relations[s][child - 1] == relation)
+                    return gold and (
+                        head < 0
+                        or heads[s][child - 1] != head
+                        or relations[s][child - 1] == relation
+                    )
 
                 found = list(choices(system, now, transitions, sentences[s], templates, weights))
                 predicted = max(found, key=lambda choice: choice[0])
-                target = max((choice for choice in found if is_right(*choice[1:3])), key=lambda choice: choice[0])
+                target = max(
+                    (choice for choice in found if is_right(*choice[1:3])),
+                    key=lambda choice: choice[0],
+                )
                 if not is_right(*predicted[1:3]):
                     for sign, (_, _, _, features, output) in ((1, target), (-1, predicted)):
                         for feature in features:
@@ -107,7 +132,9 @@ def learn(system, templates, sentences, heads, relations, oracle, iterations, *,
                     total[key] += weight
                 steps += 1
                 _, column, relation, _, _ = predicted if explores else target
-                system.apply(now, row, transitions, np.array([column]), np.array([relation], np.int32))
+                system.apply(
+                    now, row, transitions, np.array([column]), np.array([relation], np.int32)
+                )
     return {key: value / steps for key, value in total.items() if value}
 
 

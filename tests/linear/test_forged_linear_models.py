@@ -65,7 +65,9 @@ WEIGHTS_EDITS = {
     "an output that there is not": edit("outputs", first(5)),
     "a negative output": edit("outputs", first(-1)),
     "starts that begin late": edit("starts", first(1)),
-    "starts that go back": edit("starts", lambda starts: np.concatenate([starts[:1], starts[1:][::-1]])),
+    "starts that go back": edit(
+        "starts", lambda starts: np.concatenate([starts[:1], starts[1:][::-1]])
+    ),
     "starts beyond the end": edit("starts", lambda starts: starts * 2),
     "starts far below": edit("starts", first(-(2**40))),
     "a weight that is not a number": edit("values", first(float("nan"))),
@@ -103,4 +105,9 @@ def test_a_damaged_file_a_missing_one_and_tags_without_a_tagger(forged):
 def test_more_outputs_than_a_feature_can_have_entries():
     # How many entries a feature has must fit into 24 bits, or they would be looked for elsewhere.
     with pytest.raises(ValueError, match="at most"):
-        HashedWeights(np.ones(1, np.uint64), np.zeros(2, np.int64), *np.zeros((2, 0), np.int32), MOST_OUTPUTS + 1)
+        HashedWeights(
+            np.ones(1, np.uint64),
+            np.zeros(2, np.int64),
+            *np.zeros((2, 0), np.int32),
+            MOST_OUTPUTS + 1,
+        )

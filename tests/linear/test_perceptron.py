@@ -1,4 +1,6 @@
-"""The compiled perceptron against the one in plain Python, by every system and mode; and linear models with beams."""
+"""The compiled perceptron against the one in plain Python, by every system and mode;
+and linear models with beams.
+"""
 
 import random
 from dataclasses import replace
@@ -32,15 +34,23 @@ OF_FEATS = ("X:m", "Y:m", "X:m+Y:m", "X:p+X:m+Y:p+Y:m")
 # System, options, and an oracle, with the templates that a run would have.
 # The reference reads no position p0, which Covington's system has.
 _VARIANTS = variants("covington")
-SYSTEMS = [(name, options, transitions.system_class(name).oracles[0], TEMPLATES) for name, options in _VARIANTS]
+SYSTEMS = [
+    (name, options, transitions.system_class(name).oracles[0], TEMPLATES)
+    for name, options in _VARIANTS
+]
 SYSTEMS += [("arc_standard", {}, "context_rows", (*TEMPLATES, *OF_FEATS))]
 
 
 @pytest.fixture(scope="module")
 def treebank():
     rng = random.Random(4)  # with 3, two scores of arc_hybrid tie but for rounding
-    found = [sentence(random_mildly_nonprojective_tree(rng, rng.randint(1, 8)), rng) for _ in range(5)]
-    return [replace(s, feats=[rng.choice(["_", "Case=Nom", "Number=Sing"]) for _ in s.forms]) for s in found]
+    found = [
+        sentence(random_mildly_nonprojective_tree(rng, rng.randint(1, 8)), rng) for _ in range(5)
+    ]
+    return [
+        replace(s, feats=[rng.choice(["_", "Case=Nom", "Number=Sing"]) for _ in s.forms])
+        for s in found
+    ]
 
 
 def new_model(
@@ -59,14 +69,30 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, t
     perceptron = Perceptron(model.system, model.templates)
     for i in range(2):
         generator = np.random.default_rng([1, i])
-        iterate(perceptron, model, data, bound, generator, canonical=mode == "static", probability=float(mode == "explore"))
+        iterate(
+            perceptron,
+            model,
+            data,
+            bound,
+            generator,
+            canonical=mode == "static",
+            probability=float(mode == "explore"),
+        )
     model.weights = perceptron.average()
 
     columns = [{"form": s.forms, "upos": s.upos, "feats": s.feats} for s in treebank]
     heads = [s.heads for s in treebank]
     relations = [[number - N_RESERVED for number in RELATIONS.encode(s.deprels)] for s in treebank]
     expected = reference.learn(
-        model.system, templates, columns, heads, relations, bound, 2, canonical=mode == "static", explores=mode == "explore"
+        model.system,
+        templates,
+        columns,
+        heads,
+        relations,
+        bound,
+        2,
+        canonical=mode == "static",
+        explores=mode == "explore",
     )
     assert len(model.weights.values) == len(expected)
     np.testing.assert_allclose(np.sort(model.weights.values), sorted(expected.values()), rtol=1e-6)
@@ -74,11 +100,14 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, t
     for s in range(len(treebank)):
         inside = slice(parses.offsets[s] + 1, parses.offsets[s + 1])
         found = parses.heads[inside].tolist(), parses.relations[inside].tolist()
-        assert found == reference.parse(model.system, templates, columns[s], len(heads[s]), expected)
+        assert found == reference.parse(
+            model.system, templates, columns[s], len(heads[s]), expected
+        )
 
 
 @pytest.mark.parametrize(
-    ("system", "options", "oracle"), [(Attardi, {"degree": 2}, "attardi_search"), (LRSpine, {}, "lr_spine_chart")]
+    ("system", "options", "oracle"),
+    [(Attardi, {"degree": 2}, "attardi_search"), (LRSpine, {}, "lr_spine_chart")],
 )
 def test_a_subclass_takes_its_own_transitions(treebank, system, options, oracle):
     taken = []
@@ -90,26 +119,45 @@ def test_a_subclass_takes_its_own_transitions(treebank, system, options, oracle)
 
     model, data, bound = new_model(treebank, system.name, oracle, options)
     learned = []
-    for parses_with in (model.system, Own(len(RELATIONS.symbols), model.system.root_relation, **options)):
+    for parses_with in (
+        model.system,
+        Own(len(RELATIONS.symbols), model.system.root_relation, **options),
+    ):
         model.system = parses_with
         perceptron = Perceptron(parses_with, model.templates)
-        iterate(perceptron, model, data, bound, np.random.default_rng(1), canonical=False, probability=1.0)
+        iterate(
+            perceptron,
+            model,
+            data,
+            bound,
+            np.random.default_rng(1),
+            canonical=False,
+            probability=1.0,
+        )
         learned.append((perceptron.steps, perceptron.average().values.tolist()))
     assert learned[0] == learned[1]
     assert len(taken) == perceptron.steps
 
 
 @pytest.mark.parametrize("scores", [*Scores])
-@pytest.mark.parametrize(("system", "oracle"), [("arc_standard", "context_rows"), ("lr_spine", "lr_spine_chart")])
+@pytest.mark.parametrize(
+    ("system", "oracle"), [("arc_standard", "context_rows"), ("lr_spine", "lr_spine_chart")]
+)
 def test_a_beam_of_one_is_greedy_and_a_wider_one_has_several_trees(system, oracle, scores):
     """The search itself is tested with any scores in tests/decoding/test_beam.py."""
     rng = random.Random(4)
-    model, data, bound = new_model([sentence(random_projective_tree(rng, n), rng) for n in (1, 2, 3, 6, 8)], system, oracle)
+    model, data, bound = new_model(
+        [sentence(random_projective_tree(rng, n), rng) for n in (1, 2, 3, 6, 8)], system, oracle
+    )
     perceptron = Perceptron(model.system, model.templates)
     iterate(perceptron, model, data, bound, np.random.default_rng(1))
     model.weights, sentences = perceptron.average(), data.sentences
     greedy = parser_of(model).parse(sentences)
     assert_same_trees(beam_parser_of(model, Beam(1, scores=scores)).parse(sentences), greedy)
-    for trees, n in zip(beam_parser_of(model, Beam(4, scores=scores)).k_best(sentences, 4), sentences.lengths, strict=True):
+    for trees, n in zip(
+        beam_parser_of(model, Beam(4, scores=scores)).k_best(sentences, 4),
+        sentences.lengths,
+        strict=True,
+    ):
         check_trees(trees, int(n), model.system.root_relation)
         assert len(trees) > 1 or n == 1

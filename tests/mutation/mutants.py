@@ -1,8 +1,9 @@
-"""The mutants of a source file: each is the file with one small change inside a function, as a slip of the hand would make it.
+"""The mutants of a source file: each is the file with one small change inside a function, as a slip
+of the hand would make it.
 
-What is changed: comparisons, arithmetic, whole numbers, truth values, and/or, not and minus, conditions, min and max, break and
-continue; and assignments to elements and by operators are left out. Messages, annotations, decorators and defaults of arguments
-stay as they are.
+What is changed: comparisons, arithmetic, whole numbers, truth values, and/or, not and minus,
+conditions, min and max, break and continue; and assignments to elements and by operators are left
+out. Messages, annotations, decorators and defaults of arguments stay as they are.
 """
 
 import ast
@@ -14,9 +15,26 @@ from itertools import accumulate
 # How an operator is written, and the one that takes its place; those without another stay.
 _OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
     **{ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">")},
-    **{ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"), ast.In: ("in", "not in")},
-    **{ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "+"), ast.FloorDiv: ("//", "*"), ast.Div: ("/", "*")},
-    **{ast.Mod: ("%", "//"), ast.BitAnd: ("&", "|"), ast.BitOr: ("|", "&"), ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<")},
+    **{
+        ast.Eq: ("==", "!="),
+        ast.NotEq: ("!=", "=="),
+        ast.Is: ("is", "is not"),
+        ast.In: ("in", "not in"),
+    },
+    **{
+        ast.Add: ("+", "-"),
+        ast.Sub: ("-", "+"),
+        ast.Mult: ("*", "+"),
+        ast.FloorDiv: ("//", "*"),
+        ast.Div: ("/", "*"),
+    },
+    **{
+        ast.Mod: ("%", "//"),
+        ast.BitAnd: ("&", "|"),
+        ast.BitOr: ("|", "&"),
+        ast.LShift: ("<<", ">>"),
+        ast.RShift: (">>", "<<"),
+    },
     **{ast.And: ("and", "or"), ast.Or: ("or", "and")},
 }
 _NAMES = {"min": "max", "max": "min"}
@@ -56,7 +74,9 @@ class _Source:
         self._starts = [0, *accumulate(map(len, self._lines))]
 
     def of_function(self, node: ast.AST) -> Iterator[Mutant]:
-        """Those of the body of a function, if the node is one; functions inside it are met by themselves, too."""
+        """Those of the body of a function, if the node is one;
+        functions inside it are met by themselves, too.
+        """
         if isinstance(node, ast.FunctionDef):
             for statement in node.body:
                 yield from self._within(statement)
@@ -86,12 +106,16 @@ class _Source:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
             yield self._replaced(node, f"({self._shown(node.operand)})")
         elif isinstance(node, ast.Constant) and isinstance(node.value, int):
-            yield self._replaced(node, str(not node.value) if isinstance(node.value, bool) else str(node.value + 1))
+            yield self._replaced(
+                node, str(not node.value) if isinstance(node.value, bool) else str(node.value + 1)
+            )
         elif isinstance(node, ast.Name) and node.id in _NAMES:
             yield self._replaced(node, _NAMES[node.id])
         elif isinstance(node, (ast.Break, ast.Continue)):
             yield self._replaced(node, "continue" if isinstance(node, ast.Break) else "break")
-        elif isinstance(node, ast.AugAssign) or (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)):
+        elif isinstance(node, ast.AugAssign) or (
+            isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
+        ):
             yield self._replaced(node, "pass")
         if isinstance(node, (ast.If, ast.While, ast.IfExp)):
             yield self._replaced(node.test, f"(not ({self._shown(node.test)}))")
@@ -120,5 +144,8 @@ class _Source:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         ends = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
-        start, end = (self._starts[line - 1] + len(self._lines[line - 1].encode()[:byte].decode()) for line, byte in ends)
+        start, end = (
+            self._starts[line - 1] + len(self._lines[line - 1].encode()[:byte].decode())
+            for line, byte in ends
+        )
         return start, end

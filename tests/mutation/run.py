@@ -1,12 +1,15 @@
-"""Changes one place of the oracles and transition systems at a time: python tests/mutation/run.py --mutants 300 --seed 1.
+"""Changes one place of the oracles and transition systems at a time:
+python tests/mutation/run.py --mutants 300 --seed 1.
 
-Of each change the tests that cover its file must fail; one that they do not notice has survived, and is listed. Kernels run as
-plain Python (NUMBA_DISABLE_JIT=1), so that nothing is compiled anew for each change, and an index outside an array is an error;
-the tests are smaller then. With --compiled they are compiled, for minutes a change; survivors may fall to the larger tests.
+Of each change the tests that cover its file must fail; one that they do not notice has survived,
+and is listed. Kernels run as plain Python (NUMBA_DISABLE_JIT=1), so that nothing is compiled anew
+for each change, and an index outside an array is an error; the tests are smaller then. With
+--compiled they are compiled, for minutes a change; survivors may fall to the larger tests.
 A test that runs five times as long as it should has noticed the change as well.
 
-mutmut and cosmic-ray were looked at first. mutmut 3 leaves out functions that have a decorator, which all kernels have
-(@njit). cosmic-ray changes the files of the checkout itself, runs one command for all files, and draws no sample.
+mutmut and cosmic-ray were looked at first. mutmut 3 leaves out functions that have a decorator,
+which all kernels have (@njit). cosmic-ray changes the files of the checkout itself, runs one
+command for all files, and draws no sample.
 """
 
 import argparse
@@ -29,17 +32,41 @@ from tests.mutation.mutants import Mutant, mutants_of  # noqa: E402
 from tests.profiles import FIRST_FAILURE  # noqa: E402
 
 PARTS = ("oracles", "parser/transitions")
-_COPIED = ("oracles", "parser", "tests", "configs", "data", "experiments", "scripts", "pyproject.toml")
+_COPIED = (
+    "oracles",
+    "parser",
+    "tests",
+    "configs",
+    "data",
+    "experiments",
+    "scripts",
+    "pyproject.toml",
+)
 
-# Processes that run tests are forked from one that has loaded what tests load, but nothing of this project.
+# Processes that run tests are forked from one that has loaded what tests load,
+# but nothing of this project.
 _PROCESSES = multiprocessing.get_context("forkserver")
 
-_SHARED = ["test_arc_hybrid", "test_projectivize", "test_oracles_agree", "test_ties", "test_oracles_small", "test_kernel_cache"]
-# By package, the tests of tests/oracles that cover it, the quickest first; of other packages, the test has the package's name.
+_SHARED = [
+    "test_arc_hybrid",
+    "test_projectivize",
+    "test_oracles_agree",
+    "test_ties",
+    "test_oracles_small",
+    "test_kernel_cache",
+]
+# By package, the tests of tests/oracles that cover it, the quickest first; of other packages, the
+# test has the package's name.
 _OF_PACKAGES = {
     "arc_standard": ["test_oracles_agree", "test_context_rows", "test_ties", "test_oracles_small"],
     "tabular": ["test_tabular", "test_arc_hybrid"],
-    "charts": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree", "test_arc_eager"],
+    "charts": [
+        "test_projectivize",
+        "test_lr_spine",
+        "test_ties",
+        "test_oracles_agree",
+        "test_arc_eager",
+    ],
     "projectivization": ["test_projectivize"],
 }
 _OF_TRANSITIONS = ["tests/transitions"]
@@ -55,9 +82,15 @@ def tests_of(path: str) -> list[str]:
 
 
 def sample(root: Path, n: int, seed: int) -> list[tuple[str, Mutant]]:
-    """Some of the mutants of all files, drawn without repetition; a part of them from the first on is a sample as well."""
+    """Some of the mutants of all files, drawn without repetition;
+    a part of them from the first on is a sample as well.
+    """
     paths = sorted(path for part in PARTS for path in (root / part).rglob("*.py"))
-    everything = [(str(path.relative_to(root)), mutant) for path in paths for mutant in mutants_of(path.read_text("utf-8"))]
+    everything = [
+        (str(path.relative_to(root)), mutant)
+        for path in paths
+        for mutant in mutants_of(path.read_text("utf-8"))
+    ]
     drawn = Random(seed).sample(everything, min(n, len(everything)))
     print(f"{len(drawn):,} of {len(everything):,} mutants in {len(paths)} files", flush=True)
     return drawn
@@ -92,16 +125,24 @@ class Checker:
     def _failure(self, tests: Sequence[str], limit: float | None) -> str | None:
         """What the tests print if they fail; None if they pass."""
         shutil.rmtree(self._root / ".hypothesis", ignore_errors=True)
-        arguments = [f"--hypothesis-profile={FIRST_FAILURE}", f"--hypothesis-seed={self._seed}", *tests]
+        arguments = [
+            f"--hypothesis-profile={FIRST_FAILURE}",
+            f"--hypothesis-seed={self._seed}",
+            *tests,
+        ]
         with tempfile.NamedTemporaryFile() as output:
-            process = _PROCESSES.Process(target=run_tests, args=(str(self._root), arguments, output.name))
+            process = _PROCESSES.Process(
+                target=run_tests, args=(str(self._root), arguments, output.name)
+            )
             process.start()
             process.join(limit)
             if process.exitcode is None:
                 process.kill()
                 process.join()
                 return "too slow"
-            return None if process.exitcode == 0 else Path(output.name).read_text("utf-8", "replace")
+            return (
+                None if process.exitcode == 0 else Path(output.name).read_text("utf-8", "replace")
+            )
 
 
 def check(
@@ -111,7 +152,8 @@ def check(
     tests: Callable[[str], list[str]] = tests_of,
     minutes: float = float("inf"),
 ) -> int:
-    """Tries mutants, each with its file, for some minutes, and prints those that survive and how many were killed by file.
+    """Tries mutants, each with its file, for some minutes, and prints those that survive and how
+    many were killed by file.
 
     Returns:
         How many survive.
@@ -124,7 +166,11 @@ def check(
             break
         if checker.survives(path, mutant, tests(path)):
             survived[path] += 1
-            print(f"survived: {path}:{mutant.line}: {mutant.old!r} -> {mutant.new!r} ({number} of {len(drawn)})", flush=True)
+            print(
+                f"survived: {path}:{mutant.line}: {mutant.old!r} -> {mutant.new!r} ({number} of "
+                f"{len(drawn)})",
+                flush=True,
+            )
         else:
             killed[path] += 1
         if number % 25 == 0:
@@ -132,21 +178,35 @@ def check(
     for path in sorted({*killed, *survived}):
         print(f"{path}: {killed[path]} of {killed[path] + survived[path]} killed")
     tried = killed.total() + survived.total()
-    print(f"all: {killed.total()} of {tried} killed, {survived.total()} survived; {len(drawn) - tried} not tried")
+    print(
+        f"all: {killed.total()} of {tried} killed, {survived.total()} survived; "
+        f"{len(drawn) - tried} not tried"
+    )
     return survived.total()
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--mutants", type=int, default=300, help="how many are drawn (300)")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument(
-        "--file", nargs="*", default=[], help="of the mutants drawn, those of these files, or FILE:LINE, alone"
+        "--file",
+        nargs="*",
+        default=[],
+        help="of the mutants drawn, those of these files, or FILE:LINE, alone",
     )
-    arguments.add_argument("--compiled", action="store_true", help="compile the kernels of each, which takes minutes")
-    arguments.add_argument("--minutes", type=float, default=float("inf"), help="try no more after so long")
+    arguments.add_argument(
+        "--compiled", action="store_true", help="compile the kernels of each, which takes minutes"
+    )
+    arguments.add_argument(
+        "--minutes", type=float, default=float("inf"), help="try no more after so long"
+    )
     given = arguments.parse_args()
-    os.environ |= {"PYTHONDONTWRITEBYTECODE": "1"} | ({} if given.compiled else {"NUMBA_DISABLE_JIT": "1"})
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "1"} | (
+        {} if given.compiled else {"NUMBA_DISABLE_JIT": "1"}
+    )
     _PROCESSES.set_forkserver_preload([*LOADED])
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "repository"
@@ -154,11 +214,17 @@ def main() -> None:
             source, target = ROOT / name, root / name
             target.parent.mkdir(exist_ok=True)
             if source.is_dir():
-                shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(
+                    source, target, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+                )
             else:
                 shutil.copy(source, target)
         drawn = sample(root, given.mutants, given.seed)
-        chosen = [(path, one) for path, one in drawn if not given.file or {path, f"{path}:{one.line}"} & {*given.file}]
+        chosen = [
+            (path, one)
+            for path, one in drawn
+            if not given.file or {path, f"{path}:{one.line}"} & {*given.file}
+        ]
         check(root, chosen, given.seed, minutes=given.minutes)
 
 

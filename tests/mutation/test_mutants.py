@@ -1,4 +1,6 @@
-"""Every mutant is Python and another program; and the one that no test notices is told from the one that is noticed."""
+"""Every mutant is Python and another program;
+and the one that no test notices is told from the one that is noticed.
+"""
 
 import ast
 
@@ -77,7 +79,9 @@ def test_survivors_are_listed(tmp_path, capsys, monkeypatch):
         return None if found["twice"](4) == 8 else f"{tests} fail"
 
     monkeypatch.setattr(run.Checker, "_failure", failure)
-    drawn = [("code.py", mutant) for mutant in mutants_of(source.read_text()) if mutant.old in ("2", "+")]
+    drawn = [
+        ("code.py", mutant) for mutant in mutants_of(source.read_text()) if mutant.old in ("2", "+")
+    ]
     before = source.read_text()
     assert run.check(tmp_path, drawn, 1, lambda _: ["test_code.py"]) == 1
     told = capsys.readouterr().out

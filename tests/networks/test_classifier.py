@@ -1,4 +1,6 @@
-"""The classifier against the same function written with one-hot vectors; the loss over sets of targets; masks of dropout."""
+"""The classifier against the same function written with one-hot vectors; the loss over sets of
+targets; masks of dropout.
+"""
 
 import numpy as np
 import pytest
@@ -26,25 +28,39 @@ def test_scores_equal_a_linear_layer_over_one_hot_inputs():
     features = random_features(20)
     eye = [torch.eye(SIZES[slot.attribute])[features[:, i].long()] for i, slot in enumerate(SLOTS)]
     one_hot = torch.cat([eye[0], eye[1], eye[4]], dim=1)
-    vectors = torch.cat([classifier.tokens.embeddings.vectors["form"][features[:, i].long()] for i in (2, 3)], dim=1)
-    hidden = torch.relu(one_hot @ classifier.one_hot.weight + vectors @ classifier.embedded.weight.T + classifier.hidden_bias)
+    vectors = torch.cat(
+        [classifier.tokens.embeddings.vectors["form"][features[:, i].long()] for i in (2, 3)], dim=1
+    )
+    hidden = torch.relu(
+        one_hot @ classifier.one_hot.weight
+        + vectors @ classifier.embedded.weight.T
+        + classifier.hidden_bias
+    )
     torch.testing.assert_close(classifier(features), classifier.output(hidden))
 
 
 def test_loss_of_a_set_is_minus_the_log_of_its_probability():
     scores = torch.randn(4, 6)
-    targets = torch.tensor([[0, NO_NODE, NO_NODE], [NO_NODE, 1, 4], [2, 3, 5], [5, NO_NODE, NO_NODE]])
+    targets = torch.tensor(
+        [[0, NO_NODE, NO_NODE], [NO_NODE, 1, 4], [2, 3, 5], [5, NO_NODE, NO_NODE]]
+    )
     probabilities = scores.softmax(1)
     expected = [-torch.log(probabilities[r, t[t != NO_NODE]].sum()) for r, t in enumerate(targets)]
     torch.testing.assert_close(set_loss(scores, targets), torch.stack(expected).mean())
     single = targets[[0, 3], :1]
-    torch.testing.assert_close(set_loss(scores[[0, 3]], single), set_loss(scores[[0, 3]], targets[[0, 3]]))
+    torch.testing.assert_close(
+        set_loss(scores[[0, 3]], single), set_loss(scores[[0, 3]], targets[[0, 3]])
+    )
 
 
 def test_values_that_are_sets_have_the_sum_of_their_elements_vectors():
-    vocabulary = vocabulary_for("feats_pairs", ["Case=Nom", "Case=Nom|Number=Sing", "_", "Number=Sing|Person=3"])
+    vocabulary = vocabulary_for(
+        "feats_pairs", ["Case=Nom", "Case=Nom|Number=Sing", "_", "Number=Sing|Person=3"]
+    )
     torch.manual_seed(0)
-    embeddings = Embeddings({"upos": Embedding(3, trained=True)}, SIZES, {"upos": Elements.of(vocabulary)})
+    embeddings = Embeddings(
+        {"upos": Embedding(3, trained=True)}, SIZES, {"upos": Elements.of(vocabulary)}
+    )
     vectors, matrix = embeddings.vectors["upos"], embeddings.matrix("upos")
     nom, number, *_ = range(3, 7)  # the most frequent elements first
     assert vectors.shape == matrix.shape == (3 + 4, 3)
@@ -59,7 +75,8 @@ def test_dropout_is_in_force_only_where_it_is_asked_for_and_keeps_the_mean(dropo
     whole, classifier = make(embedded, "cube"), make(embedded, "cube", dropouts)
     features = random_features(9)
     with torch.no_grad():
-        for made in (whole, classifier):  # of hidden units that are their inputs, the mean is that without dropout
+        # of hidden units that are their inputs, the mean is that without dropout
+        for made in (whole, classifier):
             made.activation = Activation(lambda x: x, lambda x, _: torch.ones_like(x))
         expected = whole(features)
         assert torch.equal(classifier(features), expected)
@@ -83,8 +100,12 @@ def rates_of(schedule: str, span: Span) -> list[float]:
 
 
 def test_the_learning_rate_falls_along_half_a_cosine_or_a_line_that_began_in_an_earlier_pass():
-    np.testing.assert_allclose(rates_of("cosine", Span(0, 2)), [1.0, 0.853553, 0.5, 0.146447], atol=1e-6)
-    np.testing.assert_allclose(rates_of("linear", Span(1, 3)), [4 / 6, 3 / 6, 2 / 6, 1 / 6], atol=1e-6)
+    np.testing.assert_allclose(
+        rates_of("cosine", Span(0, 2)), [1.0, 0.853553, 0.5, 0.146447], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        rates_of("linear", Span(1, 3)), [4 / 6, 3 / 6, 2 / 6, 1 / 6], atol=1e-6
+    )
 
 
 _64 = 2**64
@@ -106,7 +127,11 @@ def test_a_mask_is_what_the_published_generator_says(rows, columns, share, seed)
     key = int(torch.randint(2**63 - 1, ()))
     half = rows * columns // 2
     bits = [splitmix64(key, i) for i in range(half + 1)]
-    halves = [b >> 32 for b in bits[:half]] + [b % 2**32 for b in bits[:half]] + [bits[half] >> 32] * (rows * columns % 2)
+    halves = (
+        [b >> 32 for b in bits[:half]]
+        + [b % 2**32 for b in bits[:half]]
+        + [bits[half] >> 32] * (rows * columns % 2)
+    )
     expected = [0.0 if number < round(share * 2**32) else 1 / (1 - share) for number in halves]
     np.testing.assert_allclose(mask.flatten().numpy(), expected, rtol=1e-6)
 

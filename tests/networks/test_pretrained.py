@@ -1,4 +1,6 @@
-"""What a pretrained encoder makes of sentences: against transformers, word by word, window by window."""
+"""What a pretrained encoder makes of sentences: against transformers, word by word,
+window by window.
+"""
 
 import os
 import re
@@ -51,15 +53,25 @@ def encoded(encoder: PretrainedEncoder, forms: list[list[str]]) -> Sentences:
 
 
 def expected(encoder: PretrainedEncoder, forms: list[str]) -> np.ndarray:
-    """float32[tokens, layers, width], word by word from what transformers makes of the whole sentence."""
-    pieces = [encoder.pieces.pieces(form)[0][: PretrainedTokenizer.rows] if form else [] for form in forms]
-    read = [*encoder.pieces.before, *(one for some in pieces for one in some), *encoder.pieces.after]
+    """float32[tokens, layers, width], word by word from what transformers makes of the whole
+    sentence.
+    """
+    pieces = [
+        encoder.pieces.pieces(form)[0][: PretrainedTokenizer.rows] if form else [] for form in forms
+    ]
+    read = [
+        *encoder.pieces.before,
+        *(one for some in pieces for one in some),
+        *encoder.pieces.after,
+    ]
     with torch.no_grad():
         layers = encoder.transformer(torch.tensor([read]), output_hidden_states=True).hidden_states
     by_piece = torch.stack(layers, dim=2)[0].numpy()
     vectors, place = [by_piece[0]], len(encoder.pieces.before)
     for some in pieces:
-        vectors.append(by_piece[place : place + len(some)].mean(axis=0) if some else np.zeros_like(by_piece[0]))
+        vectors.append(
+            by_piece[place : place + len(some)].mean(axis=0) if some else np.zeros_like(by_piece[0])
+        )
         place += len(some)
     stacked = np.stack(vectors)
     centred = stacked - stacked.mean(axis=-1, keepdims=True)
@@ -93,7 +105,9 @@ def test_vectors_depend_on_the_sentence_alone_and_not_on_threads(encoder):
         for n in (1, 2):
             torch.set_num_threads(n)
             one_by_one = [encoded(encoder, [forms]) for forms in SENTENCES * 3]
-            alone = np.concatenate([encoder.vectors(some.values, some.offsets) for some in one_by_one])
+            alone = np.concatenate(
+                [encoder.vectors(some.values, some.offsets) for some in one_by_one]
+            )
             assert alone.tobytes() == found.tobytes()
             assert torch.get_num_threads() == n
     finally:
@@ -106,7 +120,9 @@ def test_of_an_encoder_and_a_decoder_the_first_is_read_and_saved(kind, folder, t
     sizes = {"t5": {"num_layers": 2, "num_heads": 2, "d_kv": 6, "d_ff": 16}}
     of_bart = ("layers", 2), ("attention_heads", 2), ("ffn_dim", 16)
     sizes["bart"] = {f"{part}_{name}": n for part in ("encoder", "decoder") for name, n in of_bart}
-    config = getattr(package, f"{kind}Config")(vocab_size=60, d_model=SIZE, pad_token_id=1, **sizes[kind.lower()])
+    config = getattr(package, f"{kind}Config")(
+        vocab_size=60, d_model=SIZE, pad_token_id=1, **sizes[kind.lower()]
+    )
     shutil.copytree(folder, tmp_path / "both")
     getattr(package, f"{kind}Model")(config).save_pretrained(tmp_path / "both")
     encoder = PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "both")), reading(3))
@@ -116,7 +132,10 @@ def test_of_an_encoder_and_a_decoder_the_first_is_read_and_saved(kind, folder, t
     found, again = (one.vectors(sentences.values, sentences.offsets) for one in (encoder, saved))
     assert again.tobytes() == found.tobytes()
     tensors = load_file(tmp_path / "saved" / WEIGHTS)
-    save_file({name: tensor for name, tensor in tensors.items() if "embed_tokens" not in name}, tmp_path / "saved" / WEIGHTS)
+    save_file(
+        {name: tensor for name, tensor in tensors.items() if "embed_tokens" not in name},
+        tmp_path / "saved" / WEIGHTS,
+    )
     with pytest.raises(PretrainedError, match="is missing in the weights"):
         PretrainedEncoder(PretrainedTokenizer.of(str(tmp_path / "saved")), reading(3))
 
@@ -132,14 +151,19 @@ def test_an_encoder_without_a_window_is_read_in_windows_nevertheless(folder, tmp
 
 
 def test_a_tuned_encoder_reads_with_its_present_weights(folder):
-    tuned, other = (PretrainedEncoder(PretrainedTokenizer.of(str(folder)), reading(1, tuned=True)) for _ in range(2))
+    tuned, other = (
+        PretrainedEncoder(PretrainedTokenizer.of(str(folder)), reading(1, tuned=True))
+        for _ in range(2)
+    )
     sentences = encoded(tuned, SENTENCES)
     arguments = torch.from_numpy(sentences.values), np.diff(sentences.offsets)
     optimizer = torch.optim.Adam(tuned.transformer.parameters(), lr=0.05, fused=True)
     for _ in range(3):
         found = tuned.frozen(False).vectors(sentences.values, sentences.offsets)
         assert found.tobytes() == tuned.vectors(sentences.values, sentences.offsets).tobytes()
-        rounded = {name: torch.from_numpy(array) for name, array in float_weights(tuned.tensors()).items()}
+        rounded = {
+            name: torch.from_numpy(array) for name, array in float_weights(tuned.tensors()).items()
+        }
         other.transformer.load_state_dict(rounded)
         with torch.no_grad():
             np.testing.assert_allclose(found, other.compute(*arguments), atol=4e-3)
@@ -152,7 +176,9 @@ def test_padding_changes_nothing_but_rounding(encoder):
     sentences = encoded(encoder, SENTENCES)
     with torch.no_grad():
         found = encoder.compute(torch.from_numpy(sentences.values), np.diff(sentences.offsets))
-    np.testing.assert_allclose(found, encoder.vectors(sentences.values, sentences.offsets), atol=2e-3)
+    np.testing.assert_allclose(
+        found, encoder.vectors(sentences.values, sentences.offsets), atol=2e-3
+    )
 
 
 def test_a_long_sentence_is_read_in_windows(encoder):
@@ -198,7 +224,10 @@ def test_a_damaged_file_of_the_cache_is_written_again(encoder, tmp_path):
 
 
 def test_what_a_killed_run_left_in_the_cache_a_day_ago_is_removed(encoder, tmp_path):
-    old, new, foreign = (tmp_path / f".{name}.tmp" for name in ("a.npy.0123456789abcdef", "b.npy.0123456789abcdef", "notes"))
+    old, new, foreign = (
+        tmp_path / f".{name}.tmp"
+        for name in ("a.npy.0123456789abcdef", "b.npy.0123456789abcdef", "notes")
+    )
     for path in (old, new, foreign):
         path.touch()
     for path in (old, foreign):
@@ -261,19 +290,43 @@ FAULTS = {
     "no config": (_without(CONFIG), rf"lacks {CONFIG}"),
     "no tokenizer": (_without(TOKENIZER), rf"lacks {TOKENIZER} of a fast tokenizer"),
     "no weights": (_without(WEIGHTS), rf"lacks {WEIGHTS}"),
-    "a pickle alone": (lambda folder: (folder / WEIGHTS).rename(folder / "pytorch_model.bin"), rf"lacks {WEIGHTS}"),
-    "a tensor is missing": (_lacking, r"encoder\.layer\.0\.output\.dense\.weight is missing in the weights"),
-    "sizes that the weights cannot have": (_config(hidden_size=10**12), r"hidden_size=1,000,000,000,000 is more than"),
-    "layers without end": (_config(num_hidden_layers=1000), r"num_hidden_layers=1,000 is more than"),
-    "another kind of model": (_config(model_type="no such"), r"cannot load this encoder|knows no such encoder"),
+    "a pickle alone": (
+        lambda folder: (folder / WEIGHTS).rename(folder / "pytorch_model.bin"),
+        rf"lacks {WEIGHTS}",
+    ),
+    "a tensor is missing": (
+        _lacking,
+        r"encoder\.layer\.0\.output\.dense\.weight is missing in the weights",
+    ),
+    "sizes that the weights cannot have": (
+        _config(hidden_size=10**12),
+        r"hidden_size=1,000,000,000,000 is more than",
+    ),
+    "layers without end": (
+        _config(num_hidden_layers=1000),
+        r"num_hidden_layers=1,000 is more than",
+    ),
+    "another kind of model": (
+        _config(model_type="no such"),
+        r"cannot load this encoder|knows no such encoder",
+    ),
     "code of its own": (
         _config(model_type="own", auto_map={"AutoModel": "code.Own", "AutoConfig": "code.Config"}),
         r"cannot load this encoder|knows no such encoder",
     ),
     "quantized": (_config(quantization_config={}), r"its weights are quantized"),
-    "other sizes": (_config(max_position_embeddings=12), r"position_embeddings\.weight has another size in the weights"),
-    "a short window": (lambda folder: write_transformer(folder, window=12), r"it reads only 12 pieces"),
-    "weights that are none": (lambda folder: (folder / WEIGHTS).write_bytes(b"no"), r"cannot be read"),
+    "other sizes": (
+        _config(max_position_embeddings=12),
+        r"position_embeddings\.weight has another size in the weights",
+    ),
+    "a short window": (
+        lambda folder: write_transformer(folder, window=12),
+        r"it reads only 12 pieces",
+    ),
+    "weights that are none": (
+        lambda folder: (folder / WEIGHTS).write_bytes(b"no"),
+        r"cannot be read",
+    ),
     "a tokenizer that is none": (lambda folder: (folder / TOKENIZER).write_text("{"), TOKENIZER),
 }
 
@@ -303,7 +356,9 @@ def test_an_encoder_that_is_not_there(tmp_path):
     transformers()
     with pytest.raises(PretrainedError, match="there is no such folder"):
         find_encoder(str(tmp_path / "no"))
-    with pytest.raises(PretrainedError, match=r"it has not been fetched \(hf download no-such/model\)"):
+    with pytest.raises(
+        PretrainedError, match=r"it has not been fetched \(hf download no-such/model\)"
+    ):
         find_encoder("no-such/model")
 
 

@@ -1,4 +1,6 @@
-"""Parts of the encoder: characters, tags, lemmas and heads against plain loops; windows and threads of pretrained encoders."""
+"""Parts of the encoder: characters, tags, lemmas and heads against plain loops; windows and threads
+of pretrained encoders.
+"""
 
 import random
 import sys
@@ -48,19 +50,29 @@ def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():
 
 def test_expected_vectors_are_sums_over_the_values():
     torch.manual_seed(0)
-    values = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
+    values = {
+        "upos": tag_vocabulary("upos", ["X", "Y"]),
+        "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"]),
+    }
     tagger = Tagger(TaggerSpec(1, 3, 0.0), 5, values)
     tokens = torch.randn(4, 5)
     scores = tagger.read(tokens)
-    assert {column: list(of_column.shape) for column, of_column in scores.items()} == {"upos": [4, 2], "feats": [4, 3]}
+    assert {column: list(of_column.shape) for column, of_column in scores.items()} == {
+        "upos": [4, 2],
+        "feats": [4, 3],
+    }
     parts = []
     for column, of_column in scores.items():
         table = tagger.inputs[column]
         vectors = list(table.whole)
-        if column == "feats":  # elements are numbered by how often values have them: A=b, then _ and C=d by name
+        # elements are numbered by how often values have them: A=b, then _ and C=d by name
+        if column == "feats":
             elements = dict(zip(["A=b", "C=d", "_"], table.elements[N_RESERVED:], strict=True))
             sets = [["_"], ["A=b"], ["A=b", "C=d"]]
-            vectors = [whole + sum(elements[e] for e in found) for whole, found in zip(vectors, sets, strict=True)]
+            vectors = [
+                whole + sum(elements[e] for e in found)
+                for whole, found in zip(vectors, sets, strict=True)
+            ]
         distribution = of_column.softmax(1)
         parts.append(sum(distribution[:, i : i + 1] * vector for i, vector in enumerate(vectors)))
     torch.testing.assert_close(tagger.expected(scores), torch.cat(parts, dim=1))
@@ -68,9 +80,13 @@ def test_expected_vectors_are_sums_over_the_values():
 
 def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     torch.manual_seed(0)
-    # Of the casings keep is there most often, of what happens at the front nothing; the other parts are once there.
+    # Of the casings keep is there most often, of what happens at the front nothing;
+    # the other parts are once there.
     rules = SetVocabulary(["keep\t0\t\t0\t", "keep\t0\t\t1\ta", "lower\t1\tb\t2\ta"], rule_elements)
-    tags = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
+    tags = {
+        "upos": tag_vocabulary("upos", ["X", "Y"]),
+        "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"]),
+    }
     scorer = LemmaScorer(LemmaSpec(4, 7, 0.5, 2), tags, rules)
     assert not any(parameter.any() for parameter in scorer.parameters())
     scorer.initialize()
@@ -80,12 +96,16 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
     parts = dict(zip(names, scorer.outputs.elements[N_RESERVED:], strict=True))
     sets = [["keep", "0\t\t", "\t0\t"], ["keep", "0\t\t", "\t1\ta"], ["lower", "1\tb\t", "\t2\ta"]]
     sums = [sum(parts[element] for element in of_rule) for of_rule in sets]
-    vectors = torch.stack([whole + added for whole, added in zip(scorer.outputs.whole, sums, strict=True)])
+    vectors = torch.stack(
+        [whole + added for whole, added in zip(scorer.outputs.whole, sums, strict=True)]
+    )
     forms, scores = ["Ab", "c", ""], {"upos": torch.randn(3, 2), "feats": torch.randn(3, 3)}
     rows = []
     for place, form in enumerate(forms):
         numbers = affixes([form], 7, 2)[0]
-        of_tags = (of_task[place].softmax(0) @ scorer.inputs[task]() for task, of_task in scores.items())
+        of_tags = (
+            of_task[place].softmax(0) @ scorer.inputs[task]() for task, of_task in scores.items()
+        )
         rows.append(scorer.affixes[numbers].sum(dim=0) + sum(of_tags))
     hidden = torch.stack(rows)
     expected = torch.where(hidden > 0, hidden, 0.1 * hidden) @ vectors.t() + scorer.bias
@@ -94,7 +114,9 @@ def test_rules_are_scored_by_the_sums_of_the_vectors_of_their_parts():
 
 
 @pytest.mark.parametrize("tag_size", [0, 2])
-def test_tags_alone_are_those_of_the_whole_encoder_though_nothing_may_read_them(sentences, tag_size):
+def test_tags_alone_are_those_of_the_whole_encoder_though_nothing_may_read_them(
+    sentences, tag_size
+):
     model = small_model("text", tag_size=tag_size)
     tokens = model.classifier.tokens
     assert isinstance(tokens, BiLSTM)
@@ -112,14 +134,19 @@ def test_characters_decide_about_unknown_forms(sentences):
     model = random_text_model()
     one, other = sentence([0, 1]), sentence([0, 1])
     one.forms, other.forms = ["xab", "y"], ["xba", "y"]
-    vectors = [model.classifier.tokens.vectors_of(model.vocabularies.encode([s]))["token"] for s in (one, other)]
+    vectors = [
+        model.classifier.tokens.vectors_of(model.vocabularies.encode([s]))["token"]
+        for s in (one, other)
+    ]
     assert not torch.equal(*vectors)
 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(5, 20))
 def test_windows_cover_each_word_once_and_none_is_too_long(sizes, room):
     found = windows(np.array(sizes, np.int64), room)
-    assert [word for window in found for word in range(window.kept, window.end)] == [*range(len(sizes))]
+    assert [word for window in found for word in range(window.kept, window.end)] == [
+        *range(len(sizes))
+    ]
     for window in found:
         assert window.first <= window.kept <= window.end <= window.last
         assert sum(sizes[window.first : window.last]) <= room
@@ -162,7 +189,10 @@ def test_each_thread_has_its_number_of_threads_back():
 
 def test_without_the_packages_it_is_said_how_to_install_them(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(PretrainedError, match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'"):
+    with pytest.raises(
+        PretrainedError,
+        match=r"pip install transformers tokenizers torch, or pip install '\.\[pretrained\]'",
+    ):
         PretrainedTokenizer.files(str(tmp_path))
 
 
@@ -176,13 +206,23 @@ def test_the_loss_is_that_of_plain_loops(unknown):
     scorer = HeadScorer(HeadSpec(6, 3, 0.5), WIDTH, RELATIONS)
     nn.init.normal_(scorer.arc_bias)
     heads = [[-1, *random_tree(rng, n)] for n in (3, 1, 7, 2)]
-    relations = [[-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]] for some in heads]
+    relations = [
+        [-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]]
+        for some in heads
+    ]
     sentences = [torch.randn(len(some), WIDTH) for some in heads]
     grid = Grid.of(np.array([len(some) for some in heads]), torch.device("cpu"))
-    flat = [np.array([number for some in numbers for number in some]) for numbers in (heads, relations)]
+    flat = [
+        np.array([number for some in numbers for number in some]) for numbers in (heads, relations)
+    ]
     found = scorer.loss(torch.cat(sentences), grid, *flat, dropping=False)
-    assert found.item() == pytest.approx(loss_by_loops(scorer, sentences, heads, relations), rel=1e-5)
-    assert scorer.loss(torch.cat(sentences), grid, *flat).item() != pytest.approx(found.item(), rel=1e-3)  # with dropout
+    assert found.item() == pytest.approx(
+        loss_by_loops(scorer, sentences, heads, relations), rel=1e-5
+    )
+    # with dropout
+    assert scorer.loss(torch.cat(sentences), grid, *flat).item() != pytest.approx(
+        found.item(), rel=1e-3
+    )
 
 
 def test_what_is_dropped_is_dropped_all_through_a_sentence():

@@ -1,4 +1,6 @@
-"""Everything compiled that claims to be exact of arc-standard; the cubic algorithm comes in all its ways."""
+"""Everything compiled that claims to be exact of arc-standard;
+the cubic algorithm comes in all its ways.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,7 +20,9 @@ EXACT: dict[str, Callable[..., Oracle]] = {
 
 
 def exact_oracles(strategy: Strategy, projective: bool) -> Iterator[tuple[str, Oracle]]:
-    """Those that take any tree, and with ``projective`` also those that take projective ones alone."""
+    """Those that take any tree, and with ``projective`` also those that take projective ones
+    alone.
+    """
     for name, create in EXACT.items():
         oracle = create(strategy=strategy)
         if projective or not oracle.needs_projective_gold:

@@ -1,4 +1,6 @@
-"""Transition systems by exhaustive search over Python tuples; nothing here is shared with the package under test."""
+"""Transition systems by exhaustive search over Python tuples;
+nothing here is shared with the package under test.
+"""
 
 import random
 from abc import ABC, abstractmethod
@@ -18,12 +20,15 @@ Heads = tuple[int, ...]  # heads made, of 0..n, -1 = none
 Plain = tuple[tuple[int, ...], int]  # the stack, and the first token of the buffer
 WithHeads = tuple[tuple[int, ...], int, Heads]
 TopAndHeads = tuple[int, int, Heads]  # the top i of the stack 0..i
-Spines = tuple[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], int]  # of each element the left and the right spine
-WithBuffer = tuple[tuple[int, ...], tuple[int, ...]]  # the stack, top last, and the buffer, next token first
+# of each element the left and the right spine
+Spines = tuple[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], int]
+# the stack, top last, and the buffer, next token first
+WithBuffer = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Search(ABC, Generic[Configuration]):
-    """Scores of transitions for one gold tree; remembers what it has searched. Fit for n up to about 8.
+    """Scores of transitions for one gold tree; remembers what it has searched.
+    Fit for n up to about 8.
 
     Attributes:
         initial: where computations begin.
@@ -37,32 +42,46 @@ class Search(ABC, Generic[Configuration]):
 
     @abstractmethod
     def transitions(self, now: Configuration) -> Iterator[tuple[str, Arc | None, Configuration]]:
-        """The applicable transitions, in the order of their columns: name, arc, and the configuration after it."""
+        """The applicable transitions, in the order of their columns: name, arc, and the
+        configuration after it.
+        """
 
     def gain(self, now: Configuration, arc: Arc | None) -> int:
         """The gold arcs that a transition makes, less those that it undoes."""
         return arc is not None and self.heads[arc[1]] == arc[0]
 
     def scores(self, now: Configuration) -> dict[str, int]:
-        """The most gold arcs that can be made by each applicable transition and all that may follow it."""
-        return {name: self.gain(now, arc) + self.best(after) for name, arc, after in self.transitions(now)}
+        """The most gold arcs that can be made by each applicable transition and all that may follow
+        it.
+        """
+        return {
+            name: self.gain(now, arc) + self.best(after)
+            for name, arc, after in self.transitions(now)
+        }
 
     def _best(self, now: Configuration) -> int:
         return max(self.scores(now).values(), default=0)
 
     def reachable(self, optimal: bool = False) -> set[Configuration]:
-        """All configurations that some computation passes; with ``optimal``, one of best transitions."""
+        """All configurations that some computation passes; with ``optimal``,
+        one of best transitions.
+        """
         found, waiting = {self.initial}, [self.initial]
         while waiting:
             now = waiting.pop()
             scores, best = (self.scores(now), self.best(now)) if optimal else ({}, 0)
-            new = {after for name, _, after in self.transitions(now) if scores.get(name, best) == best} - found
+            new = {
+                after for name, _, after in self.transitions(now) if scores.get(name, best) == best
+            } - found
             found |= new
             waiting += new
         return found
 
-    def walk(self, rng: random.Random, optimal: float = 0.0, oracle: Oracle | None = None) -> list[Configuration]:
-        """The configurations of a computation that takes a best transition with probability ``optimal``, else any.
+    def walk(
+        self, rng: random.Random, optimal: float = 0.0, oracle: Oracle | None = None
+    ) -> list[Configuration]:
+        """The configurations of a computation that takes a best transition with probability
+        ``optimal``, else any.
 
         The oracle says which transitions are best, or else the search.
         """
@@ -77,19 +96,29 @@ class Search(ABC, Generic[Configuration]):
 
     @staticmethod
     def query(n: int, cases: Sequence[tuple[int, Any]]) -> Query:
-        """(sentence, configuration) pairs, of sentences of up to n tokens; what must be ignored is 99."""
+        """(sentence, configuration) pairs, of sentences of up to n tokens;
+        what must be ignored is 99.
+        """
         return random_trees.query([(s, *now) for s, now in cases])
 
     def read(self, oracle: Oracle, now: Configuration, row: np.ndarray) -> dict[str, int]:
         """A row of an oracle's scores by the names of the transitions that are applicable."""
         names = oracle.transition_names or ("sh", "rl", "rr")  # arc-standard's have no names
-        return {name: int(score) for name, score in zip(names, row, strict=True) if score != NOT_APPLICABLE}
+        return {
+            name: int(score)
+            for name, score in zip(names, row, strict=True)
+            if score != NOT_APPLICABLE
+        }
 
 
 def found_by(
-    oracle: Oracle, searches: Sequence[Search[Any]], cases: Sequence[tuple[int, Any]], weighed: bool = False
+    oracle: Oracle,
+    searches: Sequence[Search[Any]],
+    cases: Sequence[tuple[int, Any]],
+    weighed: bool = False,
 ) -> list[dict[str, int]]:
-    """What an oracle scores in configurations, each given with the number of the search whose gold tree it belongs to.
+    """What an oracle scores in configurations,
+    each given with the number of the search whose gold tree it belongs to.
 
     ``weighed``: as it is, else the number of gold arcs in it.
     """
@@ -100,7 +129,12 @@ def found_by(
     return [searches[s].read(oracle, now, row) for (s, now), row in zip(cases, rows, strict=True)]
 
 
-def compare(oracle: Oracle, searches: Sequence[Search[Any]], cases: Sequence[tuple[int, Any]], weighed: bool = False) -> None:
+def compare(
+    oracle: Oracle,
+    searches: Sequence[Search[Any]],
+    cases: Sequence[tuple[int, Any]],
+    weighed: bool = False,
+) -> None:
     """Asserts that an oracle scores every transition as the searches do."""
     wrong = [
         f"{searches[s].heads[1:]} {now}: {scores}, not {expected}"
@@ -110,16 +144,28 @@ def compare(oracle: Oracle, searches: Sequence[Search[Any]], cases: Sequence[tup
     assert not wrong, f"{len(wrong)} of {len(cases)}; first: {wrong[0]}"
 
 
-def compare_everywhere(oracle: Oracle, searches: Sequence[Search[Any]], most: int | None = None, weighed: bool = False) -> None:
-    """Compares in all configurations, or a sample of so many for each tree; in no order, as oracles keep rows by prefix."""
-    rng, reachable = random.Random(0), {search.n: sorted(search.reachable()) for search in {s.n: s for s in searches}.values()}
-    chosen = {n: found if most is None else rng.sample(found, min(most, len(found))) for n, found in reachable.items()}
+def compare_everywhere(
+    oracle: Oracle, searches: Sequence[Search[Any]], most: int | None = None, weighed: bool = False
+) -> None:
+    """Compares in all configurations, or a sample of so many for each tree; in no order,
+    as oracles keep rows by prefix.
+    """
+    rng, reachable = (
+        random.Random(0),
+        {search.n: sorted(search.reachable()) for search in {s.n: s for s in searches}.values()},
+    )
+    chosen = {
+        n: found if most is None else rng.sample(found, min(most, len(found)))
+        for n, found in reachable.items()
+    }
     cases = [(s, now) for s, search in enumerate(searches) for now in chosen[search.n]]
     rng.shuffle(cases)
     compare(oracle, searches, cases, weighed)
 
 
-def walked(searches: Sequence[Search[Any]], rng: random.Random, optimal: float = 0.0) -> list[tuple[int, Any]]:
+def walked(
+    searches: Sequence[Search[Any]], rng: random.Random, optimal: float = 0.0
+) -> list[tuple[int, Any]]:
     """The configurations of a computation of each search."""
     return [(s, now) for s, search in enumerate(searches) for now in search.walk(rng, optimal)]
 
@@ -138,7 +184,11 @@ class ArcStandardSearch(Search[Plain]):
             yield ("sh", "rl", "rr")[step], None, random_trees.apply_step(*now, step)
 
     def scores(self, now: Plain) -> dict[str, int]:
-        return {name: score for name, score in zip(("sh", "rl", "rr"), self._steps(*now), strict=True) if score is not None}
+        return {
+            name: score
+            for name, score in zip(("sh", "rl", "rr"), self._steps(*now), strict=True)
+            if score is not None
+        }
 
 
 class ArcHybridSearch(Search[Plain]):
@@ -175,11 +225,17 @@ class AttardiSearch(Search[Plain]):
                 yield "ra" + suffix, (stack[-1 - depth], stack[-1]), (stack[:-1], front)
             if len(stack) > depth + 1:
                 child = stack[-1 - depth]
-                yield "la" + suffix, (stack[-1], child), (tuple(x for x in stack if x != child), front)
+                yield (
+                    "la" + suffix,
+                    (stack[-1], child),
+                    (tuple(x for x in stack if x != child), front),
+                )
 
 
 class ArcEagerSearch(Search[WithHeads]):
-    def __init__(self, heads: Sequence[int], single_root: bool = False, nonmonotonic: bool = False) -> None:
+    def __init__(
+        self, heads: Sequence[int], single_root: bool = False, nonmonotonic: bool = False
+    ) -> None:
         super().__init__(heads)
         self.initial = (0,), 1, (-1,) * (self.n + 1)
         self.single_root, self.nonmonotonic = single_root, nonmonotonic
@@ -208,7 +264,10 @@ class ArcEagerSearch(Search[WithHeads]):
         made = np.full((len(cases), n + 1), -1, np.int32)
         for row, (_, (_, _, heads)) in enumerate(cases):
             made[row, : len(heads)] = heads
-        return Query(*random_trees.query([(s, stack, front) for s, (stack, front, _) in cases]).arrays, made=made)
+        return Query(
+            *random_trees.query([(s, stack, front) for s, (stack, front, _) in cases]).arrays,
+            made=made,
+        )
 
 
 class CovingtonSearch(Search[TopAndHeads]):
@@ -222,7 +281,11 @@ class CovingtonSearch(Search[TopAndHeads]):
 
         def arc(name: str, head: int, child: int) -> tuple[str, Arc, TopAndHeads]:
             heads = with_arc(made, head, child)
-            return name, (head, child), (i - 1 if j <= self.n else max(without_head(heads), default=0), j, heads)
+            return (
+                name,
+                (head, child),
+                (i - 1 if j <= self.n else max(without_head(heads), default=0), j, heads),
+            )
 
         if j <= self.n:
             yield "sh", None, (j if j < self.n else left[-1], j + 1, made)
@@ -252,7 +315,9 @@ def beginnings_of_trees(n: int, single_root: bool) -> frozenset[tuple[int, ...]]
 
 
 class PointerSearch(Search[tuple[int, ...]]):
-    """The pointer system: the tokens get their heads in order, each any that some tree has after the heads before."""
+    """The pointer system: the tokens get their heads in order,
+    each any that some tree has after the heads before.
+    """
 
     initial = ()
 
@@ -260,7 +325,9 @@ class PointerSearch(Search[tuple[int, ...]]):
         super().__init__(heads)
         self.beginnings = beginnings_of_trees(self.n, single_root)
 
-    def transitions(self, now: tuple[int, ...]) -> Iterator[tuple[str, Arc | None, tuple[int, ...]]]:
+    def transitions(
+        self, now: tuple[int, ...]
+    ) -> Iterator[tuple[str, Arc | None, tuple[int, ...]]]:
         for head in range(self.n + 1):
             if (*now, head) in self.beginnings:
                 yield str(head), (head, len(now) + 1), (*now, head)
@@ -307,7 +374,9 @@ class LrSpineSearch(Search[Spines]):
 
     @staticmethod
     def query(n: int, cases: Sequence[tuple[int, Spines]]) -> Query:
-        plain = random_trees.query([(s, [left[0] for left, _ in stack], front) for s, (stack, front) in cases])
+        plain = random_trees.query(
+            [(s, [left[0] for left, _ in stack], front) for s, (stack, front) in cases]
+        )
         children = np.full((len(cases), n + 1, 2), -1, np.int32)
         for row, (_, (stack, _)) in enumerate(cases):
             for element in stack:
@@ -320,9 +389,15 @@ class LrSpineSearch(Search[Spines]):
         """What lies behind the columns of the configuration must be filled up."""
         stack, columns = now[0], ["sh"]
         if len(stack) > 1:
-            columns += [f"la{k}" for k in range(1, len(stack[-1][0]) + 1)] + [f"ra{k}" for k in range(1, len(stack[-2][1]) + 1)]
+            columns += [f"la{k}" for k in range(1, len(stack[-1][0]) + 1)] + [
+                f"ra{k}" for k in range(1, len(stack[-2][1]) + 1)
+            ]
         assert (row[len(columns) :] == NOT_APPLICABLE).all()
-        return {name: int(score) for name, score in zip(columns, row, strict=False) if score != NOT_APPLICABLE}
+        return {
+            name: int(score)
+            for name, score in zip(columns, row, strict=False)
+            if score != NOT_APPLICABLE
+        }
 
 
 class SwapSearch(Search[WithBuffer]):
@@ -343,8 +418,12 @@ class SwapSearch(Search[WithBuffer]):
 
     @staticmethod
     def query(n: int, cases: Sequence[tuple[int, WithBuffer]]) -> Query:
-        """Tokens of the buffer stand at the end of the row of a sentence of n tokens; all sentences have so many."""
-        plain = random_trees.query([(s, stack, n + 1 - len(buffer)) for s, (stack, buffer) in cases])
+        """Tokens of the buffer stand at the end of the row of a sentence of n tokens;
+        all sentences have so many.
+        """
+        plain = random_trees.query(
+            [(s, stack, n + 1 - len(buffer)) for s, (stack, buffer) in cases]
+        )
         buffers = np.full((len(cases), n + 1), 99, np.int32)
         for row, (_, (_, buffer)) in enumerate(cases):
             buffers[row, n + 1 - len(buffer) :] = buffer
@@ -352,22 +431,31 @@ class SwapSearch(Search[WithBuffer]):
 
 
 class SwapWhereItMust(SwapSearch):
-    """What the docstring of swap_dynamic defines: static swaps, and arc-standard in the order that these lead to."""
+    """What the docstring of swap_dynamic defines: static swaps,
+    and arc-standard in the order that these lead to.
+    """
 
     def __init__(self, heads: Sequence[int]) -> None:
         super().__init__(heads)
         self.order = list(self._inorder(0))
 
     def _inorder(self, node: int) -> Iterator[int]:
-        for other in sorted([node, *(child for child, head in enumerate(self.heads) if head == node)]):
+        for other in sorted(
+            [node, *(child for child, head in enumerate(self.heads) if head == node)]
+        ):
             yield from [node] if other == node else self._inorder(other)
 
     def scores(self, now: WithBuffer) -> dict[str, int]:
         scores = super().scores(now)
         if "sw" in scores:
             if self.wants_swap(now[0]):
-                return {name: score if name == "sw" else min(score, scores["sw"] - 1) for name, score in scores.items()}
-            scores["sw"] = min(scores["sw"], max(score for name, score in scores.items() if name != "sw") - 1)
+                return {
+                    name: score if name == "sw" else min(score, scores["sw"] - 1)
+                    for name, score in scores.items()
+                }
+            scores["sw"] = min(
+                scores["sw"], max(score for name, score in scores.items() if name != "sw") - 1
+            )
         return scores
 
     def wants_swap(self, stack: tuple[int, ...]) -> bool:
@@ -379,13 +467,18 @@ class SwapWhereItMust(SwapSearch):
         stack, buffer = now
         while buffer or self.wants_swap(stack):
             name = "sw" if self.wants_swap(stack) else "sh"
-            stack, buffer = next(after for found, _, after in self.transitions((stack, buffer)) if found == name)
+            stack, buffer = next(
+                after for found, _, after in self.transitions((stack, buffer)) if found == name
+            )
         stays = 1
         while stays < len(now[0]) and stack[stays] == now[0][stays]:
             stays += 1
         if stays < len(now[0]):
             stays += 1
         # Nodes are renamed by their places; a head that is gone is no node.
-        heads = [stack.index(head) if head in stack else -1 for head in (self.heads[node] for node in stack[1:])]
+        heads = [
+            stack.index(head) if head in stack else -1
+            for head in (self.heads[node] for node in stack[1:])
+        ]
         scores = brute_force.StepScores(heads, "any")(range(stays), stays)
         return max((score for score in scores if score is not None), default=0)

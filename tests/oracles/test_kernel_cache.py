@@ -1,4 +1,6 @@
-"""Where compiled kernels are kept; those older than any source of their package are removed, others stay; damaged ones."""
+"""Where compiled kernels are kept; those older than any source of their package are removed,
+others stay; damaged ones.
+"""
 
 import os
 import pickle
@@ -28,7 +30,11 @@ def touch(path: Path, time: int, text: str = "@njit\n") -> Path:
 
 def test_kernels_older_than_any_source_that_kernels_are_made_of_are_forgotten(tmp_path):
     package = tmp_path / "package"
-    touch(package / "a.py", 100, "from package import b\nfrom package.inside.c import (\n    C,\n)\nkernel(C)\n")
+    touch(
+        package / "a.py",
+        100,
+        "from package import b\nfrom package.inside.c import (\n    C,\n)\nkernel(C)\n",
+    )
     touch(package / "b.py", 100, "B = 1\n")
     touch(package / "inside" / "c.py", 100, "import package.d\n")
     touch(package / "d.py", 100, "def late():\n    from package import e\n")
@@ -36,8 +42,17 @@ def test_kernels_older_than_any_source_that_kernels_are_made_of_are_forgotten(tm
     touch(package / "f.py", 100, "class F(NamedTuple): ...\n")
     forget_stale_kernels(package)  # it was never compiled
     fresh = touch(package / "__pycache__" / "b.kernel-1.py311.nbi", 400)
-    indices = [folder / "__pycache__" / "a.kernel-1.py311.nbi" for folder in (package, package / "inside")]
-    for source, time in (("e", 310), ("b", 320), ("inside/c", 330), ("d", 340), ("f", 350), ("a", 360)):
+    indices = [
+        folder / "__pycache__" / "a.kernel-1.py311.nbi" for folder in (package, package / "inside")
+    ]
+    for source, time in (
+        ("e", 310),
+        ("b", 320),
+        ("inside/c", 330),
+        ("d", 340),
+        ("f", 350),
+        ("a", 360),
+    ):
         for index in indices:
             touch(index, 200)
         path = package / f"{source}.py"
@@ -63,7 +78,10 @@ def test_kernels_kept_in_a_place_of_our_own_are_forgotten_as_well(tmp_path, monk
 
 def loaded(folder: Path, name: str, result: str) -> Any:
     """A kernel that a new process would load or compile, from a module of this folder."""
-    text = f"from oracles.kernel_cache import kernel\n\n@kernel()\ndef {name}(x):\n    return {result}\n"
+    text = (
+        f"from oracles.kernel_cache import kernel\n\n@kernel()\ndef {name}(x):\n    return "
+        f"{result}\n"
+    )
     return runpy.run_path(str(touch(folder / f"{name}.py", 100, text)), run_name=name)[name]
 
 
@@ -85,15 +103,27 @@ def wrong_names(index: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("ending", "damaged"),
     [
-        *product((".nbi", ".nbc"), (lambda _: b"", lambda whole: whole[:-1], lambda whole: b"\0" * len(whole))),
-        *product((".nbi", ".nbc"), (lambda _: pickle.dumps(None), lambda _: pickle.dumps([1, 2]), lambda _: b"cspam\neggs\n.")),
+        *product(
+            (".nbi", ".nbc"),
+            (lambda _: b"", lambda whole: whole[:-1], lambda whole: b"\0" * len(whole)),
+        ),
+        *product(
+            (".nbi", ".nbc"),
+            (
+                lambda _: pickle.dumps(None),
+                lambda _: pickle.dumps([1, 2]),
+                lambda _: b"cspam\neggs\n.",
+            ),
+        ),
         (".nbi", lambda whole: whole[:20]),
         (".nbi", wrong_names),
         (".nbc", lambda _: pickle.dumps((1,) * 12)),
         (".nbc", None),
     ],
 )
-def test_a_kernel_whose_file_is_damaged_is_compiled_again_once(tmp_path, monkeypatch, ending, damaged):
+def test_a_kernel_whose_file_is_damaged_is_compiled_again_once(
+    tmp_path, monkeypatch, ending, damaged
+):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
     assert [first_call(tmp_path) for _ in range(2)] == [(42, False), (42, True)]
     (file,) = tmp_path.rglob(f"*{ending}")
@@ -106,7 +136,9 @@ def test_a_kernel_whose_file_is_damaged_is_compiled_again_once(tmp_path, monkeyp
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled (NUMBA_DISABLE_JIT=1)")
 @pytest.mark.parametrize("ending", [".nbi", ".nbc"])
-def test_a_kernel_whose_file_can_be_neither_read_nor_written_runs_all_the_same(tmp_path, monkeypatch, caplog, ending):
+def test_a_kernel_whose_file_can_be_neither_read_nor_written_runs_all_the_same(
+    tmp_path, monkeypatch, caplog, ending
+):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
     monkeypatch.setattr(kernel_cache, "_is_warned", False)
     first_call(tmp_path)
@@ -131,7 +163,9 @@ def test_the_file_of_another_kernel_is_not_run(tmp_path, monkeypatch):
 
 @pytest.fixture
 def home(tmp_path) -> Path:
-    """A folder that only this user can write to, in one that all can, but not rename in: as in /tmp."""
+    """A folder that only this user can write to, in one that all can, but not rename in:
+    as in /tmp.
+    """
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -171,7 +205,9 @@ def test_a_folder_that_others_can_write_to_or_own_is_not_private(home, monkeypat
 @pytest.mark.parametrize("place", ["private", "none"])
 def test_oracles_start_where_nothing_can_be_written(tmp_path, place):
     """``__pycache__`` is a file, so that nobody, root neither, can keep anything in it."""
-    shutil.copytree(ROOT / "oracles", tmp_path / "oracles", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "oracles", tmp_path / "oracles", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for folder in {path.parent for path in (tmp_path / "oracles").rglob("*.py")}:
         (folder / "__pycache__").touch()
     temporary = tmp_path / "temporary"
@@ -184,10 +220,19 @@ print(oracles.lift([0, 1]))
 code = "import tempfile; tempfile.tempdir = '/dev/null'; import oracles"
 subprocess.run([sys.executable, "-c", code], check=True)
 """
-    environment = {"HOME": "/dev/null", "PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        "HOME": "/dev/null",
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     argument = str(temporary) if place == "private" else "/dev/null"
     done = subprocess.run(
-        [sys.executable, "-c", program, argument], capture_output=True, text=True, env=environment, cwd=tmp_path
+        [sys.executable, "-c", program, argument],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
     )
     assert (done.returncode, done.stdout) == (0, "[0, 1]\n"), done.stderr
     kept = list(temporary.glob("optimal-step-*/**/*.nbi"))

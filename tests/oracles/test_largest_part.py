@@ -1,4 +1,6 @@
-"""The largest set of known edges that one projective tree can have, against all subsets, and against projectivization."""
+"""The largest set of known edges that one projective tree can have, against all subsets, and
+against projectivization.
+"""
 
 import random
 from itertools import combinations
@@ -22,19 +24,26 @@ def total_length(heads: list[int]) -> int:
 
 
 def largest_by_search(gold: list[int]) -> tuple[int, int]:
-    """The size of the largest projective subset of the edges, and the smallest total length of such a subset."""
+    """The size of the largest projective subset of the edges,
+    and the smallest total length of such a subset.
+    """
     edges = known(gold)
     for size in range(len(edges), -1, -1):
         subsets = [
-            [head if child in kept else UNKNOWN_HEAD for child, head in enumerate(gold)] for kept in combinations(edges, size)
+            [head if child in kept else UNKNOWN_HEAD for child, head in enumerate(gold)]
+            for kept in combinations(edges, size)
         ]
         projective = Trees.from_heads(subsets, partial=True).projective
         if projective.any():
-            return size, min(total_length(own) for own, fits in zip(subsets, projective, strict=True) if fits)
+            return size, min(
+                total_length(own) for own, fits in zip(subsets, projective, strict=True) if fits
+            )
     raise AssertionError("the empty set is projective")
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, pytest.param(6, marks=pytest.mark.skipif(not COMPILED, reason="slow"))])
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, 4, pytest.param(6, marks=pytest.mark.skipif(not COMPILED, reason="slow"))]
+)
 def test_equals_search_of_all_subsets(n):
     rng = random.Random(n)
     golds = partial_trees(n) if n < 5 else [random_trees.random_tree(rng, n) for _ in range(100)]
@@ -53,5 +62,8 @@ def test_keeps_as_many_edges_as_projectivization(n):
     trees = Trees.from_heads(random_partial_trees(n, 100 if COMPILED else 5), partial=True)
     found, expected = largest_projective_part(trees), oracles.projectivize_trees(trees)
     assert found.projective.all()
-    kept = [((own.heads == trees.heads) & (trees.heads != UNKNOWN_HEAD)).sum() for own in (found, expected)]
+    kept = [
+        ((own.heads == trees.heads) & (trees.heads != UNKNOWN_HEAD)).sum()
+        for own in (found, expected)
+    ]
     assert kept[0] == kept[1]

@@ -1,4 +1,6 @@
-"""The transitions that lose no gold edge, against an exhaustive search, and against the scores of the exact oracle."""
+"""The transitions that lose no gold edge, against an exhaustive search,
+and against the scores of the exact oracle.
+"""
 
 import random
 from itertools import product
@@ -18,12 +20,16 @@ Case = tuple[int, tuple[tuple[int, ...], int]]
 
 
 def lossless(golds: list[list[int]]) -> oracles.BoundLossless:
-    found = oracles.create("context_rows", Strategy.ANY).bind_lossless(Trees.from_heads(golds, partial=True))
+    found = oracles.create("context_rows", Strategy.ANY).bind_lossless(
+        Trees.from_heads(golds, partial=True)
+    )
     assert found is not None
     return found
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, pytest.param(4, marks=pytest.mark.skipif(not COMPILED, reason="slow"))])
+@pytest.mark.parametrize(
+    "n", [1, 2, 3, pytest.param(4, marks=pytest.mark.skipif(not COMPILED, reason="slow"))]
+)
 def test_equals_search_wherever_nothing_is_lost(n):
     """Also where edges exclude each other: then of the largest set that can be made together."""
     golds = partial_trees(n)
@@ -35,9 +41,14 @@ def test_equals_search_wherever_nothing_is_lost(n):
         for now in search.reachable(optimal=True):
             cases.append((s, now))
             expected.append(
-                [name in (known := search.scores(now)) and known[name] == search.best(now) for name in ["sh", "rl", "rr"]]
+                [
+                    name in (known := search.scores(now)) and known[name] == search.best(now)
+                    for name in ["sh", "rl", "rr"]
+                ]
             )
-    np.testing.assert_array_equal(bound.allowed(random_trees.query([(s, *now) for s, now in cases])), expected)
+    np.testing.assert_array_equal(
+        bound.allowed(random_trees.query([(s, *now) for s, now in cases])), expected
+    )
 
 
 @pytest.mark.parametrize("n", [5, 9, 30])
@@ -45,7 +56,9 @@ def test_equals_the_exact_oracle_along_computations(n):
     """Of projective trees with any part of their heads hidden, as deep and as flat as they come."""
     rng, oracle = random.Random(n), oracles.create("context_rows", Strategy.ANY)
     golds = []
-    for depth, share in product((0.2, 0.5, 0.9), (0.0, 0.2, 0.5, 0.8)) if COMPILED else [(0.5, 0.5)]:
+    for depth, share in (
+        product((0.2, 0.5, 0.9), (0.0, 0.2, 0.5, 0.8)) if COMPILED else [(0.5, 0.5)]
+    ):
         for _ in range(15 if COMPILED else 2):
             tree = random_trees.random_projective_tree(rng, n, depth)
             golds.append([UNKNOWN_HEAD if rng.random() < share else head for head in tree])

@@ -1,4 +1,6 @@
-"""LR-spine's oracles against a search that shares nothing with them, and against each other on longer sentences."""
+"""LR-spine's oracles against a search that shares nothing with them,
+and against each other on longer sentences.
+"""
 
 import os
 import random
@@ -19,12 +21,18 @@ LONGEST = 30 if COMPILED else 8
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
-@pytest.mark.parametrize(("name", "trees"), [("chart", random_trees.all_trees), ("tabular", brute_force.projective_trees)])
+@pytest.mark.parametrize(
+    ("name", "trees"),
+    [("chart", random_trees.all_trees), ("tabular", brute_force.projective_trees)],
+)
 def test_equals_brute_force_everywhere(name, trees, n):
     compare_everywhere(oracles.create(f"lr_spine_{name}"), [*map(LrSpineSearch, trees(n))])
 
 
-@given(random_trees.trees(5, 7) | random_trees.projective_trees(5, 7), st.randoms(use_true_random=False))
+@given(
+    random_trees.trees(5, 7) | random_trees.projective_trees(5, 7),
+    st.randoms(use_true_random=False),
+)
 def test_equal_brute_force_on_random_trees(heads, rng):
     searches = [LrSpineSearch(heads)]
     cases = walked(searches, rng)
@@ -36,7 +44,10 @@ def test_equal_brute_force_on_random_trees(heads, rng):
 def test_chart_and_tabular_agree_on_longer_sentences():
     rng = random.Random(30)
     chart, tabular = oracles.create("lr_spine_chart"), oracles.create("lr_spine_tabular")
-    heads = [random_trees.random_projective_tree(rng, n, rng.choice([0.5, 0.8])) for n in [LONGEST] * 2 + [LONGEST // 2] * 4]
+    heads = [
+        random_trees.random_projective_tree(rng, n, rng.choice([0.5, 0.8]))
+        for n in [LONGEST] * 2 + [LONGEST // 2] * 4
+    ]
     searches = [*map(LrSpineSearch, heads)]
     walks = [search.walk(rng, rng.choice([0.5, 0.9, 1.0]), chart) for search in searches]
     cases = [(s, now) for s, walk in enumerate(walks) for now in walk if rng.random() < 0.5]
@@ -45,7 +56,9 @@ def test_chart_and_tabular_agree_on_longer_sentences():
 
 def test_neither_order_nor_company_nor_forgotten_charts_matter():
     rng = random.Random(2)
-    searches = [LrSpineSearch(random_trees.random_any_tree(rng, rng.randint(1, LONGEST))) for _ in range(12)]
+    searches = [
+        LrSpineSearch(random_trees.random_any_tree(rng, rng.randint(1, LONGEST))) for _ in range(12)
+    ]
     cases = walked(searches, rng)
     expected = found_by(oracles.create("lr_spine_chart"), searches, cases)
     rng.shuffle(order := list(range(len(cases))))
@@ -56,19 +69,26 @@ def test_neither_order_nor_company_nor_forgotten_charts_matter():
 
 def test_a_chart_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"sentence 1 .* 30 tokens: .*raise max_bytes"):
-        oracles.create("lr_spine_chart", max_bytes=1000).bind(Trees.from_heads([[0], random_trees.chain(30)]))
+        oracles.create("lr_spine_chart", max_bytes=1000).bind(
+            Trees.from_heads([[0], random_trees.chain(30)])
+        )
 
 
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_a_thousand_tokens_and_a_spine_as_long():
     n = 1000
     heads = [random_trees.chain(n), [*range(2, n + 1), 0]]
-    # The whole chain is one element with a long right spine, or the mirror image of it; the last token is in the buffer.
+    # The whole chain is one element with a long right spine, or the mirror image of it;
+    # the last token is in the buffer.
     right_chain = (((0,), (0,)), ((1,), tuple(range(1, n))))
     left_chain = (((0,), (0,)), (tuple(range(n - 1, 0, -1)), (n - 1,)))
     searches = [*map(LrSpineSearch, heads)]
     cases = [(0, (right_chain, n)), (1, (left_chain, n)), (0, LrSpineSearch.initial)]
-    assert found_by(oracles.create("lr_spine_chart"), searches, cases) == [{"sh": 2, "ra1": 2}, {"sh": 2, "ra1": 1}, {"sh": n}]
+    assert found_by(oracles.create("lr_spine_chart"), searches, cases) == [
+        {"sh": 2, "ra1": 2},
+        {"sh": 2, "ra1": 1},
+        {"sh": n},
+    ]
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
@@ -78,8 +98,14 @@ def test_partial_finds_all_optimal_transitions_of_gold_paths(n):
     for heads in brute_force.projective_trees(n):
         search = LrSpineSearch(heads)
         for now in search.reachable(optimal=True):
-            expected = {transition: int(score == search.best(now)) for transition, score in search.scores(now).items()}
-            assert partial.step_scores(heads, now[0], range(now[1], n + 1)) == expected, (heads, now)
+            expected = {
+                transition: int(score == search.best(now))
+                for transition, score in search.scores(now).items()
+            }
+            assert partial.step_scores(heads, now[0], range(now[1], n + 1)) == expected, (
+                heads,
+                now,
+            )
             compared += len(expected)
     assert compared
 

@@ -1,6 +1,8 @@
-"""The oracles and the projectivization against files of cases made elsewhere; skipped where these are absent.
+"""The oracles and the projectivization against files of cases made elsewhere;
+skipped where these are absent.
 
-They are looked for in ``vectors/`` of the folder that OPTIMAL_STEP_SHARED names, else of ``shared`` beside the repository.
+They are looked for in ``vectors/`` of the folder that OPTIMAL_STEP_SHARED names,
+else of ``shared`` beside the repository.
 """
 
 import json
@@ -27,9 +29,16 @@ def test_optimal_steps(name, strategy):
         chosen = [case for case in chosen if brute_force.is_projective(case["heads"])]
     assert chosen
     trees = Trees.from_heads(case["heads"] for case in chosen)
-    batch = [(s, case["stack"], len(case["heads"]) + 1 - len(case["buffer"])) for s, case in enumerate(chosen)]
-    expected = [[NOT_APPLICABLE if score is None else score for score in case["scores"]] for case in chosen]
-    np.testing.assert_array_equal(oracle.bind(trees).score_batch(random_trees.query(batch)), expected)
+    batch = [
+        (s, case["stack"], len(case["heads"]) + 1 - len(case["buffer"]))
+        for s, case in enumerate(chosen)
+    ]
+    expected = [
+        [NOT_APPLICABLE if score is None else score for score in case["scores"]] for case in chosen
+    ]
+    np.testing.assert_array_equal(
+        oracle.bind(trees).score_batch(random_trees.query(batch)), expected
+    )
 
 
 def test_projectivizations():
@@ -61,19 +70,32 @@ def test_gains_and_losses(file, name, options):
     for case in cases(f"{file}.jsonl"):
         if case.get("single_root") and "single_root" not in options:
             continue
-        n, oracle = len(case["heads"]), oracles.create(name, **{option: case[option] for option in options})
-        stack, buffer = case.get("stack", [0]), case.get("buffer", range(case.get("next", 1), n + 1))
+        n, oracle = (
+            len(case["heads"]),
+            oracles.create(name, **{option: case[option] for option in options}),
+        )
+        stack, buffer = (
+            case.get("stack", [0]),
+            case.get("buffer", range(case.get("next", 1), n + 1)),
+        )
         try:
-            scores = oracle.step_scores(case["heads"], stack, buffer, **{key: case[key] for key in ("made",) if key in case})
+            scores = oracle.step_scores(
+                case["heads"], stack, buffer, **{key: case[key] for key in ("made",) if key in case}
+            )
         except (NonProjectiveGoldError, UnparseableGoldError):
             continue
         assert scores == case["gain"], case
-        assert {transition: max(scores.values()) - score for transition, score in scores.items()} == case["loss"]
+        assert {
+            transition: max(scores.values()) - score for transition, score in scores.items()
+        } == case["loss"]
         compared += 1
     assert compared >= (150 if COMPILED else 5)
 
 
 @cache
 def cases(name: str) -> list[dict]:
-    found = [json.loads(line) for line in shared(f"vectors/{name}").read_text(encoding="utf-8").splitlines()]
+    found = [
+        json.loads(line)
+        for line in shared(f"vectors/{name}").read_text(encoding="utf-8").splitlines()
+    ]
     return found[::20] if not COMPILED else found

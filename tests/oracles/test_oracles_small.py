@@ -24,21 +24,29 @@ LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "3" if not COMPILED else
 
 @cache
 def all_searches(n: int, strategy: str) -> list[ArcStandardSearch]:
-    """Of all trees of n tokens; they remember the scores of every configuration, and nothing else."""
+    """Of all trees of n tokens; they remember the scores of every configuration,
+    and nothing else.
+    """
     found = [ArcStandardSearch(tree, strategy) for tree in random_trees.all_trees(n)]
     for search in found:
-        search.scores = {now: search.scores(now) for now in brute_force.configurations(n)}.__getitem__  # type: ignore[assignment, method-assign]
+        search.scores = {
+            now: search.scores(now) for now in brute_force.configurations(n)
+        }.__getitem__  # type: ignore[assignment, method-assign]
         del search._steps
     return found
 
 
 def test_brute_force_makes_all_projective_trees():
     for n in range(1, 5):
-        filtered = {tuple(tree) for tree in random_trees.all_trees(n) if brute_force.is_projective(tree)}
+        filtered = {
+            tuple(tree) for tree in random_trees.all_trees(n) if brute_force.is_projective(tree)
+        }
         assert set(brute_force.projective_trees(n)) == filtered
 
 
-@pytest.mark.parametrize("n", [pytest.param(n, marks=pytest.mark.long) if n > 4 else n for n in range(1, LARGEST + 1)])
+@pytest.mark.parametrize(
+    "n", [pytest.param(n, marks=pytest.mark.long) if n > 4 else n for n in range(1, LARGEST + 1)]
+)
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_brute_force_everywhere(name, strategy, n):
@@ -51,7 +59,9 @@ def test_equals_brute_force_everywhere(name, strategy, n):
 @given(st.data(), st.sampled_from(Strategy))
 def test_equal_brute_force_on_random_trees(data, strategy):
     heads, stack, front = data.draw(
-        random_trees.trees_with_configuration(random_trees.trees(6, 9) | random_trees.projective_trees(6, 9))
+        random_trees.trees_with_configuration(
+            random_trees.trees(6, 9) | random_trees.projective_trees(6, 9)
+        )
     )
     expected = brute_force.StepScores(heads, strategy)(stack, front)
     for name, oracle in exact_oracles(strategy, brute_force.is_projective(heads)):
@@ -62,7 +72,9 @@ def test_equal_brute_force_on_random_trees(data, strategy):
 def test_the_best_score_depends_on_the_strategy_only_if_strict(n):
     for searches in zip(*(all_searches(n, strategy) for strategy in Strategy), strict=True):
         for now in brute_force.configurations(n):
-            left, strict, right, free = (max(search.scores(now).values(), default=0) for search in searches)
+            left, strict, right, free = (
+                max(search.scores(now).values(), default=0) for search in searches
+            )
             assert left == right == free >= strict
 
 
@@ -78,7 +90,11 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
                 scores = bound.score_batch(random_trees.query([(0, stack, front)]))[0].tolist()
                 step = scores.index(1)
                 exact_scores = search(stack, front)
-                best = [s for s in range(3) if exact_scores[s] == max(x for x in exact_scores if x is not None)]
+                best = [
+                    s
+                    for s in range(3)
+                    if exact_scores[s] == max(x for x in exact_scores if x is not None)
+                ]
                 assert best == [step] if unique else step in best
                 if step:
                     made[stack[-step]] = stack[-3 + step]
@@ -86,13 +102,18 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
             assert [made[token] for token in range(1, n + 1)] == list(heads)
 
 
-@given(random_trees.trees_with_configuration(random_trees.projective_trees(max_size=30)), st.sampled_from(Strategy))
+@given(
+    random_trees.trees_with_configuration(random_trees.projective_trees(max_size=30)),
+    st.sampled_from(Strategy),
+)
 def test_static_answers_one_applicable_step_anywhere(case, strategy):
     heads, stack, front = case
     scores = ArcStandardStatic(strategy).step_scores(heads, stack, range(front, len(heads) + 1))
     applicable = random_trees.applicable_steps(stack, front, len(heads))
     assert [step for step in range(3) if scores[step] is not None] == applicable
-    assert sorted(x for x in scores if x is not None) == [0] * (len(applicable) - 1) + [1] * bool(applicable)
+    assert sorted(x for x in scores if x is not None) == [0] * (len(applicable) - 1) + [1] * bool(
+        applicable
+    )
 
 
 @pytest.mark.parametrize(("heads", "stack"), [([2, 0, 2], [0, 1, 3]), ([2, 0], [0, 1])])
@@ -102,7 +123,9 @@ def test_static_reduces_left_where_nothing_else_is_left(heads, stack):
 
 def test_right_before_left_forbids_from_the_index_after_the_reduction():
     """Wrong as printed in Section 4."""
-    assert NederhofCubic("right_before_left").step_scores([0, 0, 2, 0, 4], [0, 1, 2], [3, 4, 5]) == (4, 3, 3)
+    assert NederhofCubic("right_before_left").step_scores(
+        [0, 0, 2, 0, 4], [0, 1, 2], [3, 4, 5]
+    ) == (4, 3, 3)
 
 
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
@@ -111,7 +134,9 @@ def test_a_thousand_tokens(name):
     rng = random.Random(name)
     heads = random_trees.random_projective_tree(rng, 1000)
     bound = oracles.create(name).bind(Trees.from_heads([heads]))
-    scores = bound.score_batch(random_trees.query([(0, (0,), 1), (0, (0, *range(1, 20)), 20), (0, (0,), 1001)]))
+    scores = bound.score_batch(
+        random_trees.query([(0, (0,), 1), (0, (0, *range(1, 20)), 20), (0, (0,), 1001)])
+    )
     if name != "static":
         assert scores[0, SHIFT] == 1000
     assert (scores[2] == NOT_APPLICABLE).all()
@@ -121,7 +146,10 @@ def test_a_thousand_tokens(name):
 def test_batches_and_sentences_may_be_empty(name):
     bound, of_nothing = (oracles.create(name).bind(Trees.from_heads(heads)) for heads in ([[]], []))
     for one in (bound, of_nothing):
-        assert one.score_batch(random_trees.query([])).shape == (0, 5 if name.startswith("attardi") else 3)
+        assert one.score_batch(random_trees.query([])).shape == (
+            0,
+            5 if name.startswith("attardi") else 3,
+        )
     assert (bound.score_batch(random_trees.query([(0, (0,), 1)])) == NOT_APPLICABLE).all()
 
 

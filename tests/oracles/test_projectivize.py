@@ -1,4 +1,6 @@
-"""Projectivization against enumeration of all projective trees, and the choice among the optimal ones."""
+"""Projectivization against enumeration of all projective trees,
+and the choice among the optimal ones.
+"""
 
 import random
 
@@ -18,7 +20,8 @@ LARGEST = 3 if not COMPILED else 5
 def faults(heads, tree) -> tuple[int, int, int]:
     """What nearest_ancestor makes small, in this order, of the words that lost their heads.
 
-    New children of the root; heads that are no gold ancestors; how many ancestors nearer than the head were passed over.
+    New children of the root; heads that are no gold ancestors;
+    how many ancestors nearer than the head were passed over.
     """
     to_root = to_others = passed_over = 0
     for token, (gold, head) in enumerate(zip(heads, tree, strict=True), 1):
@@ -68,9 +71,12 @@ def test_the_choice_is_deterministic_and_independent_of_the_batch():
     trees = Trees.from_heads(heads)
     for choice in PROJECTIVIZATIONS:
         together = oracles.projectivize_trees(trees, choice)
-        assert [together[s] for s in range(len(trees))] == [oracles.projectivize(tree, choice) for tree in heads]
+        assert [together[s] for s in range(len(trees))] == [
+            oracles.projectivize(tree, choice) for tree in heads
+        ]
         assert together.projective.all()
-    np.testing.assert_array_equal(trees.heads, Trees.from_heads(heads).heads)  # the given trees are left alone
+    # the given trees are left alone
+    np.testing.assert_array_equal(trees.heads, Trees.from_heads(heads).heads)
 
 
 def test_counts_are_exact_beyond_64_bits():
@@ -90,7 +96,9 @@ def test_lifting_is_projective_attaches_to_ancestors_and_keeps_no_more_edges(hea
     assert brute_force.is_projective(lifted)
     for token in range(1, len(heads) + 1):
         assert lifted[token - 1] in brute_force.ancestors(heads, token)
-    assert brute_force.gold_edges(lifted, heads) <= brute_force.gold_edges(oracles.projectivize(heads), heads)
+    assert brute_force.gold_edges(lifted, heads) <= brute_force.gold_edges(
+        oracles.projectivize(heads), heads
+    )
 
 
 def slow_lift(heads: list[int]) -> list[int]:
@@ -100,7 +108,10 @@ def slow_lift(heads: list[int]) -> list[int]:
         crossing = [
             (abs(head - child), min(head, child), child)
             for child, head in enumerate(heads, 1)
-            if any(head not in brute_force.ancestors(heads, x) for x in range(min(head, child) + 1, max(head, child)))
+            if any(
+                head not in brute_force.ancestors(heads, x)
+                for x in range(min(head, child) + 1, max(head, child))
+            )
         ]
         if not crossing:
             return heads
@@ -123,7 +134,10 @@ def test_what_does_not_fit_is_no_tree_or_no_choice_is_refused():
         oracles.projectivize_trees(Trees.from_heads([[0], crossing]))
     assert oracles.projectivize(random_trees.chain(n)) == random_trees.chain(n)
     assert oracles.projectivize([]) == []
-    for heads, choice, message in (([0], "best", "nearest_ancestor, arbitrary"), ([2, 1], "arbitrary", "cycle")):
+    for heads, choice, message in (
+        ([0], "best", "nearest_ancestor, arbitrary"),
+        ([2, 1], "arbitrary", "cycle"),
+    ):
         with pytest.raises(ValueError, match=message):
             oracles.projectivize(heads, choice)
 
@@ -148,10 +162,16 @@ def test_the_script_changes_nothing_but_heads_and_deps_of_nonprojective_sentence
     done = forked.script("scripts/projectivize.py", "-", "-o", str(output), given=given)
     assert done.returncode == 0, done.stderr
     assert "2 sentences, 1 of them not projective; 80.00% of 5 heads kept" in done.stderr
-    expected = NONPROJECTIVE.replace("3\tdep\t3:dep", "2\tdep\t_").replace("0:root", "_").replace("2\tdep\t2:dep", "2\tdep\t_")
+    expected = (
+        NONPROJECTIVE.replace("3\tdep\t3:dep", "2\tdep\t_")
+        .replace("0:root", "_")
+        .replace("2\tdep\t2:dep", "2\tdep\t_")
+    )
     assert output.read_bytes().decode() == expected + without_words + PROJECTIVE
 
 
 def test_the_script_counts():
-    done = forked.script("scripts/projectivize.py", "-", "--count", given=(NONPROJECTIVE + PROJECTIVE).encode())
+    done = forked.script(
+        "scripts/projectivize.py", "-", "--count", given=(NONPROJECTIVE + PROJECTIVE).encode()
+    )
     assert done.stdout.splitlines() == ["sentence\twords\tkept\ttrees", "1\t3\t2\t2", "2\t2\t2\t1"]

@@ -1,4 +1,6 @@
-"""The oracles of parsing with swap: static ones make the gold tree, the static-dynamic one is what its docstring says."""
+"""The oracles of parsing with swap: static ones make the gold tree,
+the static-dynamic one is what its docstring says.
+"""
 
 import random
 
@@ -19,13 +21,25 @@ STATIC = ["swap_eager", "swap_lazy"]
 
 
 def follow(name, heads, choose=max):
-    """The tree of a computation that takes a best transition each time, and the transitions that it took."""
+    """The tree of a computation that takes a best transition each time,
+    and the transitions that it took.
+    """
     oracle, search = oracles.create(name), SwapSearch(heads)
     now, made, taken = search.initial, {}, []
-    while options := {transition: (arc, after) for transition, arc, after in search.transitions(now)}:
+    while options := {
+        transition: (arc, after) for transition, arc, after in search.transitions(now)
+    }:
         scores = oracle.step_scores(heads, *now)
         assert set(scores) == set(options)
-        taken.append(choose([transition for transition, score in scores.items() if score == max(scores.values())]))
+        taken.append(
+            choose(
+                [
+                    transition
+                    for transition, score in scores.items()
+                    if score == max(scores.values())
+                ]
+            )
+        )
         arc, now = options[taken[-1]]
         if arc:
             made[arc[1]] = arc[0]
@@ -52,7 +66,8 @@ def test_all_make_the_gold_tree_and_lazy_swaps_the_fewest(heads, rng):
 
 
 def test_lazy_transitions_a_component_as_a_whole():
-    # "A hearing is scheduled on the issue today" (Nivre 2009, Figure 1): 5 6 7 belong to 2, today to scheduled.
+    # "A hearing is scheduled on the issue today" (Nivre 2009, Figure 1): 5 6 7 belong to 2,
+    # today to scheduled.
     heads = [2, 3, 0, 3, 2, 7, 5, 4]
     eager, lazy = (follow(name, heads)[1] for name in STATIC)
     assert lazy.count("sw") == 2
@@ -65,7 +80,9 @@ def test_static_ones_answer_one_applicable_transition_anywhere(name):
     for n in (1, 3, 8):
         searches = [SwapSearch(random_trees.random_any_tree(rng, n)) for _ in range(20)]
         cases = walked(searches, rng)
-        for (s, now), scores in zip(cases, found_by(oracles.create(name), searches, cases), strict=True):
+        for (s, now), scores in zip(
+            cases, found_by(oracles.create(name), searches, cases), strict=True
+        ):
             assert set(scores) == {transition for transition, _, _ in searches[s].transitions(now)}
             assert sorted(scores.values()) == [0] * (len(scores) - 1) + [1] * bool(scores)
 
@@ -80,7 +97,10 @@ def test_static_dynamic_is_what_it_says_everywhere(n):
     compare(oracles.create("swap_dynamic"), references, cases)
     for s, now in cases:
         best = limits[s].scores(now)
-        assert all(score <= best[name] for name, score in references[s].scores(now).items()), (heads[s], now)
+        assert all(score <= best[name] for name, score in references[s].scores(now).items()), (
+            heads[s],
+            now,
+        )
 
 
 @given(random_trees.trees(2, 9), st.randoms(use_true_random=False))
@@ -88,10 +108,14 @@ def test_static_dynamic_is_what_it_says_and_keeps_what_it_promises_on_random_tre
     oracle, search = oracles.create("swap_dynamic"), SwapSearch(heads)
     compare(oracle, [SwapWhereItMust(heads)], walked([search], rng))
     now, promised, made = rng.choice(search.walk(rng)), None, 0
-    while options := {transition: (arc, after) for transition, arc, after in search.transitions(now)}:
+    while options := {
+        transition: (arc, after) for transition, arc, after in search.transitions(now)
+    }:
         scores = oracle.step_scores(heads, *now)
         promised = max(scores.values()) if promised is None else promised
-        arc, after = options[rng.choice([name for name, score in scores.items() if score == max(scores.values())])]
+        arc, after = options[
+            rng.choice([name for name, score in scores.items() if score == max(scores.values())])
+        ]
         made, now = made + search.gain(now, arc), after
     assert made >= (promised or 0)
 
@@ -99,7 +123,10 @@ def test_static_dynamic_is_what_it_says_and_keeps_what_it_promises_on_random_tre
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 def test_static_dynamic_loses_nothing_on_gold_paths(n):
     for heads in random_trees.all_trees(n):
-        oracle, search = oracles.create("swap_dynamic").bind(Trees.from_heads([heads])), SwapSearch(heads)
+        oracle, search = (
+            oracles.create("swap_dynamic").bind(Trees.from_heads([heads])),
+            SwapSearch(heads),
+        )
         agenda, seen = [(search.initial, n)], {(search.initial, n)}
         while agenda:
             now, missing = agenda.pop()
@@ -129,7 +156,9 @@ def test_a_batch_without_buffers_has_them_in_order():
     for n in (3, 9, 6):
         trees = Trees.from_heads([random_trees.random_any_tree(rng, n)])
         cases = rng.choices(list(brute_force.configurations(n)), k=15)
-        with_buffers = SwapSearch.query(n, [(0, (stack, tuple(range(front, n + 1)))) for stack, front in cases])
+        with_buffers = SwapSearch.query(
+            n, [(0, (stack, tuple(range(front, n + 1)))) for stack, front in cases]
+        )
         for name in oracles.names(system="swap"):
             bound = oracles.create(name).bind(trees)
             plain = bound.score_batch(random_trees.query([(0, *case) for case in cases]))

@@ -1,4 +1,6 @@
-"""The generic tabular algorithm: the paper's tables over semirings (Nederhof 2019, Section 3), and grammars of others."""
+"""The generic tabular algorithm: the paper's tables over semirings (Nederhof 2019, Section 3),
+and grammars of others.
+"""
 
 import math
 import random
@@ -24,11 +26,16 @@ from tests.oracles.searches import ArcHybridSearch, ArcStandardSearch, compare_e
 
 # How many derivations there are.
 COUNTING: Semiring[int] = Semiring(
-    zero=0, one=1, plus=lambda a, b: a + b, times=lambda a, b: a * b, edge=lambda score, head, child: 1
+    zero=0,
+    one=1,
+    plus=lambda a, b: a + b,
+    times=lambda a, b: a * b,
+    edge=lambda score, head, child: 1,
 )
 
 
-# The best score, and how many derivations have it. Counts are Python's integers: exact however large.
+# The best score, and how many derivations have it. Counts are Python's integers:
+# exact however large.
 SCORE_AND_COUNT: Semiring[tuple[float, int]] = Semiring(
     zero=(-math.inf, 0),
     one=(0, 1),
@@ -62,7 +69,10 @@ def test_table_3_finds_the_best_score_and_how_many_trees_have_it(heads):
 def test_the_fast_projectivization_equals_its_reference_on_longer_sentences():
     rng = random.Random(1)
     for n in (12, 20):
-        for heads in (random_trees.random_tree(rng, n), random_trees.random_mildly_nonprojective_tree(rng, n, 4)):
+        for heads in (
+            random_trees.random_tree(rng, n),
+            random_trees.random_mildly_nonprojective_tree(rng, n, 4),
+        ):
             assert over_sentence(heads, SCORE_AND_COUNT) == oracles.count_projectivizations(heads)
 
 

@@ -20,12 +20,15 @@ LARGEST = 4 if COMPILED else 3  # exhaustive up to here
 TIES = "nearest_ancestor"
 KNOWING = ["nederhof_cubic", "context_rows"]
 
-# Of the brute force: more than the rewards of any tree that it can search. Not the one of the oracles.
+# Of the brute force: more than the rewards of any tree that it can search.
+# Not the one of the oracles.
 GOLD = 1000
 
 
 class TiesSearch(ArcStandardSearch):
-    """Brute force by the definition: a gold edge, or a reward that is smaller by one for each ancestor that is skipped."""
+    """Brute force by the definition: a gold edge, or a reward that is smaller by one for each
+    ancestor that is skipped.
+    """
 
     def __init__(self, heads: Sequence[int], strategy: str) -> None:
         super().__init__(heads, strategy)
@@ -41,7 +44,10 @@ class TiesSearch(ArcStandardSearch):
 
     def scores(self, now: Plain) -> dict[str, int]:
         """The two parts of a score weighed as the oracles do."""
-        return {name: score // GOLD * GOLD_WEIGHT + score % GOLD for name, score in super().scores(now).items()}
+        return {
+            name: score // GOLD * GOLD_WEIGHT + score % GOLD
+            for name, score in super().scores(now).items()
+        }
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
@@ -56,7 +62,12 @@ def test_equals_brute_force_everywhere(name, strategy, n):
 def test_equals_brute_force_on_random_trees(case, strategy):
     heads, *now = case
     for name in KNOWING:
-        compare(oracles.create(name, strategy, ties=TIES), [TiesSearch(heads, strategy)], [(0, tuple(now))], weighed=True)
+        compare(
+            oracles.create(name, strategy, ties=TIES),
+            [TiesSearch(heads, strategy)],
+            [(0, tuple(now))],
+            weighed=True,
+        )
 
 
 def test_no_sum_of_weights_wraps_around_or_outweighs_a_gold_edge():

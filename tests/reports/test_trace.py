@@ -1,4 +1,6 @@
-"""A computation step by step: what is said of each step is what parsing and the oracle say by themselves."""
+"""A computation step by step: what is said of each step is what parsing and the oracle say by
+themselves.
+"""
 
 import random
 import re
@@ -41,7 +43,9 @@ def new_model() -> TrainedModel:
     torch.manual_seed(1)
     slots = slots_of({"upos": ["s0", "s1", "b0"], "deprel": ["s0.l1"]})
     tags = Vocabularies({"upos": Vocabulary(["ADJ", "DET", "NOUN", "PUNCT", "VERB"])})
-    return TrainedModel.new(tags, Vocabulary(RELATIONS), slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {}))
+    return TrainedModel.new(
+        tags, Vocabulary(RELATIONS), slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +61,9 @@ def toy(request):
 
 def test_a_gold_computation_makes_the_gold_tree_and_loses_nothing(toy):
     system = transitions.create("arc_standard", len(RELATIONS), RELATIONS.index("root"))
-    found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, system, oracles.create("context_rows"))
+    found = gold_trace(
+        GoldTree(toy.heads, toy.deprels), RELATIONS, system, oracles.create("context_rows")
+    )
     assert (found.heads, found.deprels) == (toy.heads, toy.deprels)
     assert len(found.steps) == 2 * len(toy)
     assert all(step.lost == 0 for step in found.steps)
@@ -71,9 +77,17 @@ def test_a_models_computation_is_that_of_parsing_and_scored_as_by_the_oracle(mod
     assert found.deprels == [RELATIONS[r] for r in parsed.relations[1:]]
     names = ("shift", "reduce_left", "reduce_right")
     for step in found.steps:
-        scores = dict(zip(names, oracle.step_scores(toy.heads, step.stack, step.buffer), strict=True))
-        assert all(scores[transition.name] == transition.gold_arcs for transition in step.transitions)
-        assert step.lost == max(s for s in scores.values() if s is not None) - scores[step.transitions[step.taken].name]
+        scores = dict(
+            zip(names, oracle.step_scores(toy.heads, step.stack, step.buffer), strict=True)
+        )
+        assert all(
+            scores[transition.name] == transition.gold_arcs for transition in step.transitions
+        )
+        assert (
+            step.lost
+            == max(s for s in scores.values() if s is not None)
+            - scores[step.transitions[step.taken].name]
+        )
 
 
 def test_the_transition_that_is_taken_is_the_most_probable_of_those_allowed(model, monkeypatch):
@@ -83,15 +97,22 @@ def test_the_transition_that_is_taken_is_the_most_probable_of_those_allowed(mode
     outputs = 1 + 2 * len(RELATIONS)
     for step in found.steps:
         listed = step.transitions
-        allowed = {i: one.probability for i, one in enumerate(listed) if one.probability is not None}
+        allowed = {
+            i: one.probability for i, one in enumerate(listed) if one.probability is not None
+        }
         assert (len(listed), max(allowed, key=allowed.__getitem__)) == (outputs, step.taken)
         raw = sum(one.raw_probability for one in listed)
         assert (raw, sum(allowed.values())) == (pytest.approx(1), pytest.approx(1))
-        share = sum(listed[i].raw_probability for i in allowed)  # what is not allowed leaves its share to the others
+        # what is not allowed leaves its share to the others
+        share = sum(listed[i].raw_probability for i in allowed)
         assert all(listed[i].raw_probability == pytest.approx(share * allowed[i]) for i in allowed)
     last = found.steps[-1]
     assert [one.relation for one in last.transitions if one.probability is not None] == ["root"]
-    assert last.transitions[last.taken].probability == 1.0 > last.transitions[last.taken].raw_probability
+    assert (
+        last.transitions[last.taken].probability
+        == 1.0
+        > last.transitions[last.taken].raw_probability
+    )
 
 
 def test_a_step_lists_a_few_labelled_transitions_and_one_of_each_that_is_allowed(model):
@@ -115,8 +136,12 @@ def test_the_calibrated_probability_is_that_of_the_library(model):
     calibrated.calibration = Calibration((-2.0, 2.0), (0.25, 0.75), 0.875)
     found = model_trace(calibrated, toy, 4, oracles.create("context_rows"))
     [parsed] = Parser(calibrated).parse([list(zip(toy.forms, toy.upos, strict=True))])
-    assert [of_word[0].calibrated for of_word in candidates(found)] == pytest.approx(parsed.probabilities)
-    assert [of_word[0].probability for of_word in candidates(found)] != pytest.approx(parsed.probabilities)
+    assert [of_word[0].calibrated for of_word in candidates(found)] == pytest.approx(
+        parsed.probabilities
+    )
+    assert [of_word[0].probability for of_word in candidates(found)] != pytest.approx(
+        parsed.probabilities
+    )
     assert "calibrated: 0.8750 that this arc is right" in as_text(found, toy.forms)
     plain = model_trace(model, toy, 4, oracles.create("context_rows"))
     assert "This model has no calibrated probabilities" in as_text(plain, toy.forms)
@@ -125,7 +150,13 @@ def test_the_calibrated_probability_is_that_of_the_library(model):
 def test_an_arc_that_was_undone_is_one_that_was_considered():
     def step(head: int | None, relation: str, probability: float) -> Step:
         child = None if head is None else 1
-        return Step([0, 1], [2], [JudgedTransition("la", head, child, relation, None, probability, probability)], 0, None)
+        return Step(
+            [0, 1],
+            [2],
+            [JudgedTransition("la", head, child, relation, None, probability, probability)],
+            0,
+            None,
+        )
 
     undone = Trace([step(2, "obj", 0.9), step(3, "det", 0.5)], [3, 3, 0], ["det"] * 3)
     [[got, other], *_] = candidates(undone)
@@ -143,11 +174,15 @@ def test_without_a_gold_tree_there_is_nothing_to_lose(model):
 
 
 @pytest.mark.parametrize("system", systems())
-def test_every_system_can_be_traced_and_an_arc_is_named_for_the_side_of_its_child_as_textbooks_do(system):
+def test_every_system_can_be_traced_and_an_arc_is_named_for_the_side_of_its_child_as_textbooks_do(
+    system,
+):
     made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
     for heads in ([3, 4, 0, 3], [2, 0, 2, 3]):
         toy = sentence(heads)
-        found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracles.create(made.oracles[0]))
+        found = gold_trace(
+            GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracles.create(made.oracles[0])
+        )
         assert found.heads == toy.heads or (made.projective and heads[0] == 3)
         shown = as_text(found, toy.forms)
         assert shown.count("\nstep ") + 1 == shown.count("  *  ") == len(found.steps)
@@ -168,9 +203,13 @@ def test_pages(model):
     found = model_trace(model, toy, 3, oracles.create("context_rows"), gold)
     made = "".join(as_html(found, drawn(found, toy.forms, toy.upos, gold)))
     assert made.count("<h3>") == made.count("<section") == len(found.steps)
-    sections = re.findall(r'<section data-made="([ \d]*)">.*?>\*</td><td>([^<]*)</td>', made, re.DOTALL)
+    sections = re.findall(
+        r'<section data-made="([ \d]*)">.*?>\*</td><td>([^<]*)</td>', made, re.DOTALL
+    )
     heads = [(len(words.split()), name) for words, name in sections]
-    assert [n for n, _ in heads] == [sum("ARC" in name for _, name in heads[:step]) for step in range(1, len(heads) + 1)]
+    assert [n for n, _ in heads] == [
+        sum("ARC" in name for _, name in heads[:step]) for step in range(1, len(heads) + 1)
+    ]
     drawn_children = set(re.findall(r'<g data-child="(\d)"', made.partition("<section")[0]))
     assert set(sections[-1][0].split()) == drawn_children == {"1", "2", "3"}
     assert "of allowed: the probability among the transitions" in made
@@ -178,7 +217,9 @@ def test_pages(model):
 
 
 def test_a_page_calls_arcs_gold_where_they_are(model):
-    """A gold computation is not the parser's; one of a model has gold arcs, gold heads with another relation, and others."""
+    """A gold computation is not the parser's; one of a model has gold arcs,
+    gold heads with another relation, and others.
+    """
     for heads, told in (
         ([2, 0, 2], "All arcs of the drawing are gold."),
         ([3, 4, 0, 3], "Above the words are its arcs: gold, or "),
@@ -198,7 +239,9 @@ def test_a_page_calls_arcs_gold_where_they_are(model):
     assert "Above the words are the arcs of the parser" in made
     assert made.count("This arc is gold.") == 4 - len(tree.missed())
     same_heads = sum(ours == theirs for ours, theirs in zip(found.heads, toy.heads, strict=True))
-    assert made.count("The head is gold; the gold relation is ") == same_heads - made.count("This arc is gold.")
+    assert made.count("The head is gold; the gold relation is ") == same_heads - made.count(
+        "This arc is gold."
+    )
     found = model_trace(model, toy, 4, oracles.create("context_rows"))
     assert "gold" not in "".join(as_html(found, drawn(found, toy.forms, toy.upos, None)))
 
@@ -240,8 +283,12 @@ def test_what_cannot_be_traced(tmp_path, monkeypatch, capsys):
     for arguments, message in (
         ("a --oracle swap_lazy", r"swap_lazy .*arc_standard.*: context_rows"),
         ("a --sentence 4", "there is no sentence 4"),
-        (f"{crossed} arc_hybrid --oracle arc_hybrid_local", r"sentence 3.* arc_hybrid_rows or --oracle arc_hybrid_tabular"),
-        (f"{crossed} arc_eager --oracle arc_eager_local", r"sentence 3.* arc_eager_rows$"),  # the sums are not exact
+        (
+            f"{crossed} arc_hybrid --oracle arc_hybrid_local",
+            r"sentence 3.* arc_hybrid_rows or --oracle arc_hybrid_tabular",
+        ),
+        # the sums are not exact
+        (f"{crossed} arc_eager --oracle arc_eager_local", r"sentence 3.* arc_eager_rows$"),
         ("untagged", r"no word has a HEAD.* --model"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -12,24 +12,47 @@ from oracles.errors import OptimalStepError
 from parser.model.packs import shipped_packs
 from scripts.benchmarks import command as benchmark
 from scripts.benchmarks import serving
-from scripts.benchmarks.measurements import SAMPLE, Measurement, read_measurements, write_measurements
+from scripts.benchmarks.measurements import (
+    SAMPLE,
+    Measurement,
+    read_measurements,
+    write_measurements,
+)
 from tests.serving.documents import document, model_of_kind, parsed
 
 
 def measurement(label: str, quantity: str, value: str) -> Measurement:
-    return Measurement(label, quantity, value, "s", "a processor", "2", "python=3", "python scripts/benchmark.py parsing")
+    return Measurement(
+        label,
+        quantity,
+        value,
+        "s",
+        "a processor",
+        "2",
+        "python=3",
+        "python scripts/benchmark.py parsing",
+    )
 
 
 def test_rows_of_a_label_are_replaced_and_others_stay(tmp_path):
     path = tmp_path / "speed" / "rows.csv"
-    write_measurements(path, "x", [measurement("x", "start-up", "1"), measurement("x", "decoding", "2")])
+    write_measurements(
+        path, "x", [measurement("x", "start-up", "1"), measurement("x", "decoding", "2")]
+    )
     write_measurements(path, "a", [measurement("a", "start-up", "3")])
     write_measurements(path, "x", [measurement("x", "start-up", "4")])
-    assert read_measurements(path) == [measurement("a", "start-up", "3"), measurement("x", "start-up", "4")]
+    assert read_measurements(path) == [
+        measurement("a", "start-up", "3"),
+        measurement("x", "start-up", "4"),
+    ]
 
 
 def test_rows_say_what_was_measured_where_and_by_which_command(tmp_path, monkeypatch, capsys):
-    result = {"seconds": 1 / 3, "machine": {"processor": "a processor", "cores": 2}, "versions": {"python": "3"}}
+    result = {
+        "seconds": 1 / 3,
+        "machine": {"processor": "a processor", "cores": 2},
+        "versions": {"python": "3"},
+    }
     module = SimpleNamespace(
         __doc__="measures nothing",
         add_arguments=lambda parser: parser.add_argument("--size", type=int, default=1),
@@ -73,11 +96,13 @@ def test_each_needs_no_argument(monkeypatch, name):
 
 
 @pytest.mark.posix
-def test_a_server_that_says_more_than_its_address_is_found_and_does_not_wait_for_a_reader(tmp_path, monkeypatch):
+def test_a_server_that_says_more_than_its_address_is_found_and_does_not_wait_for_a_reader(
+    tmp_path, monkeypatch
+):
     program = tmp_path / "server"
     program.write_text(
-        "#!/bin/sh\necho compiling kernels >&2\necho 'en at http://127.0.0.1:5/ (Ctrl-C ends it)' >&2\n"
-        f"head -c 1000000 /dev/zero >&2\necho done > '{tmp_path}/done'\n"
+        "#!/bin/sh\necho compiling kernels >&2\necho 'en at http://127.0.0.1:5/ (Ctrl-C ends it)' "
+        f">&2\nhead -c 1000000 /dev/zero >&2\necho done > '{tmp_path}/done'\n"
     )
     program.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(program))

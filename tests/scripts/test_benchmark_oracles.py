@@ -1,4 +1,6 @@
-"""The benchmark of the oracles: that it measures what it says, and prints JSON. No speed is asserted."""
+"""The benchmark of the oracles: that it measures what it says, and prints JSON.
+No speed is asserted.
+"""
 
 import json
 import math
@@ -25,7 +27,9 @@ from tests.toy import planned, sentence, write_conllu
 @pytest.fixture(scope="module")
 def computations():
     trees = random_trees(20, 15, seed=3)
-    return trees, random_computations(trees, oracles.create("context_rows").bind(trees), 0.9, seed=3)
+    return trees, random_computations(
+        trees, oracles.create("context_rows").bind(trees), 0.9, seed=3
+    )
 
 
 def test_random_trees_are_of_both_kinds_and_a_computation_takes_all_steps_of_each(computations):
@@ -42,7 +46,9 @@ def test_aligned_computations_reach_the_size_together_and_in_order(computations)
     trees, batches = computations
 
     def sizes(found) -> np.ndarray:
-        return np.concatenate([b.stack_sizes - 1 + trees.lengths[b.sentences] + 1 - b.buffer_fronts for b in found])
+        return np.concatenate(
+            [b.stack_sizes - 1 + trees.lengths[b.sentences] + 1 - b.buffer_fronts for b in found]
+        )
 
     before, at = aligned_at(batches, trees.lengths, 8)
     assert (sizes(before) > 8).all()
@@ -53,13 +59,27 @@ def test_aligned_computations_reach_the_size_together_and_in_order(computations)
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A treebank of projective trees, and the folder of a model that was trained on it for one epoch."""
+    """A treebank of projective trees, and the folder of a model that was trained on it for one
+    epoch.
+    """
     folder = tmp_path_factory.mktemp("trained")
     rng = random.Random(2)
-    trees = [tree for tree in (random_projective_tree(rng, rng.randint(3, 9)) for _ in range(60)) if tree.count(0) == 1]
+    trees = [
+        tree
+        for tree in (random_projective_tree(rng, rng.randint(3, 9)) for _ in range(60))
+        if tree.count(0) == 1
+    ]
     path = write_conllu(folder / "toy.conllu", [sentence(tree, rng) for tree in trees])
-    tiny = ["column=2", "first_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=8", "vectors.epochs=1"]
-    train(planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *tiny), folder)
+    tiny = [
+        "column=2",
+        "first_pass.epochs=1",
+        "classifier.hidden=8",
+        "vectors.dimensions=8",
+        "vectors.epochs=1",
+    ]
+    train(
+        planned(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *tiny), folder
+    )
     return path, folder / "model"
 
 
@@ -72,7 +92,10 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
         scorer = model.scorer(encoded)
         now, row = model.system.initial(encoded.lengths), np.array([0])
         for stack, front in found[number]:
-            assert (stack.tolist(), front) == (now.stacks[0, : now.stack_sizes[0]].tolist(), now.buffer_fronts[0])
+            assert (stack.tolist(), front) == (
+                now.stacks[0, : now.stack_sizes[0]].tolist(),
+                now.buffer_fronts[0],
+            )
             transitions = model.system.transitions(now, row)
             scores = scorer(model.table.extract(now, row, encoded, row))
             model.system.apply(now, row, transitions, *best(model.system, scores, transitions))
@@ -80,8 +103,12 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
         assert len(found[number]) == 2 * len(sentences[number])
     batches = batched([found[5], found[0], found[5]])
     for position, number in enumerate((5, 0, 5)):
-        rows = [(batch, row) for batch in batches for row in np.flatnonzero(batch.sentences == position)]
-        configurations = [(b.stacks[r, : b.stack_sizes[r]].tolist(), b.buffer_fronts[r]) for b, r in rows]
+        rows = [
+            (batch, row) for batch in batches for row in np.flatnonzero(batch.sentences == position)
+        ]
+        configurations = [
+            (b.stacks[r, : b.stack_sizes[r]].tolist(), b.buffer_fronts[r]) for b, r in rows
+        ]
         assert configurations == [(stack.tolist(), front) for stack, front in found[number]]
 
 
@@ -89,9 +116,16 @@ def test_oracles_that_differ_are_told(computations):
     trees, batches = computations
     cubic = oracles.create("nederhof_cubic")
     total = sum(map(len, batches))
-    assert differing(oracles.create("context_rows"), cubic, trees, batches) == {"configurations": total, "differing": 0}
+    assert differing(oracles.create("context_rows"), cubic, trees, batches) == {
+        "configurations": total,
+        "differing": 0,
+    }
     # Without the restriction of the strategy, shifts may score more.
-    assert 0 < differing(oracles.create("context_rows", "any"), cubic, trees, batches)["differing"] < total
+    assert (
+        0
+        < differing(oracles.create("context_rows", "any"), cubic, trees, batches)["differing"]
+        < total
+    )
 
 
 def test_growth_is_found():
@@ -104,7 +138,9 @@ def test_trees_that_a_search_gives_up_are_left_out_and_counted(monkeypatch):
     create = oracles.create
     name = "attardi_search, degree 2"
     monkeypatch.setattr(benchmark, "OF_SYSTEMS", {name: OF_SYSTEMS[name]})
-    monkeypatch.setattr(oracles, "create", lambda *given, **options: create(*given, **options, max_states=25))
+    monkeypatch.setattr(
+        oracles, "create", lambda *given, **options: create(*given, **options, max_states=25)
+    )
     trees = random_trees(30, 12, seed=2)
     found = benchmark.measure_systems(trees, benchmark.How("any", 0.9, (), 1, 1))[name]
     assert 0 < found["left_out"] < 30
@@ -149,7 +185,9 @@ def test_the_command_prints_json_and_a_table():
     words = configurations.pop("pointer_cycles")
     assert set(configurations.values()) == {2 * words}  # two transitions a word, of pointer one
     assert longer > 2 * words
-    assert all(math.isfinite(entry["mean"]) and entry["mean"] > 0 for entry in result["systems"].values())
+    assert all(
+        math.isfinite(entry["mean"]) and entry["mean"] > 0 for entry in result["systems"].values()
+    )
     assert "arc_eager_rows, nonmonotonic" in done.stderr
     assert {"machine", "versions", "goals", "projectivization"} <= set(result)
     assert "goldberg_tabular" in done.stderr
@@ -158,7 +196,16 @@ def test_the_command_prints_json_and_a_table():
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_the_command_explores_with_a_model_for_each_file(trained):
     path, folder = trained
-    command = ["scripts/benchmark.py", "oracles", str(path), "--sizes", "4", "--repeats", "1", "--models"]
+    command = [
+        "scripts/benchmark.py",
+        "oracles",
+        str(path),
+        "--sizes",
+        "4",
+        "--repeats",
+        "1",
+        "--models",
+    ]
     done = works(*command, folder)
     result = json.loads(done.stdout)
     assert result["optimal_probability"] is None
@@ -169,7 +216,10 @@ def test_the_command_explores_with_a_model_for_each_file(trained):
 
 
 def test_an_unknown_benchmark_and_a_missing_file_are_refused():
-    for arguments, message in ((["speed"], "invalid choice"), (["oracles", "missing.conllu"], "missing.conllu")):
+    for arguments, message in (
+        (["speed"], "invalid choice"),
+        (["oracles", "missing.conllu"], "missing.conllu"),
+    ):
         done = script("scripts/benchmark.py", *arguments)
         assert done.returncode != 0
         assert message in done.stderr

@@ -18,7 +18,12 @@ from tests.forgery import small_model
 from tests.forked import script
 from tests.toy import sentence, settings, write_conllu
 
-SMALL = ["classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1", "optimizer.batch_size=7"]
+SMALL = [
+    "classifier.hidden=8",
+    "vectors.dimensions=4",
+    "vectors.epochs=1",
+    "optimizer.batch_size=7",
+]
 
 
 @pytest.fixture
@@ -53,10 +58,15 @@ def test_a_treebank_is_repeated_and_without_a_second_pass_there_is_no_exploratio
     assert "exploration_percent_of_second_pass" not in result
     assert set(result["median_seconds"]) == {"epoch", "products", "products_by_torch_mm"}
     assert result["words"] == 45
-    assert result["epoch_seconds_of_a_million_words"] == pytest.approx(result["median_seconds"]["epoch"] / 45 * 1e6)
+    assert result["epoch_seconds_of_a_million_words"] == pytest.approx(
+        result["median_seconds"]["epoch"] / 45 * 1e6
+    )
     assert 50 < result["peak_memory_megabytes"] < 100_000
     units = {name: unit for name, (_, unit) in training.quantities(result).items()}
-    assert (units["peak_memory_megabytes"], units["epoch_seconds_of_a_million_words"]) == ("MB", "s")
+    assert (units["peak_memory_megabytes"], units["epoch_seconds_of_a_million_words"]) == (
+        "MB",
+        "s",
+    )
 
 
 def test_a_start_that_fails_says_why(tmp_path, monkeypatch):
@@ -66,7 +76,9 @@ def test_a_start_that_fails_says_why(tmp_path, monkeypatch):
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(ValueError, match=r"nowhere.conllu: there is no such file"):
-        training.start_up([f"treebank.train={tmp_path}/nowhere.conllu", "treebank.dev=null", "treebank.test=null"])
+        training.start_up(
+            [f"treebank.train={tmp_path}/nowhere.conllu", "treebank.dev=null", "treebank.test=null"]
+        )
 
 
 class Noted:
@@ -99,10 +111,14 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
 
 def test_the_products_of_an_encoder_are_those_of_its_updates():
     """Sentences of 2 to 4 words, two in a batch; the first batch by hand."""
-    model = small_model("contextual")  # 2 layers of 3 units over inputs of 5 numbers, 5 hidden units, 2 slots that read tokens
+    # 2 layers of 3 units over inputs of 5 numbers, 5 hidden units, 2 slots that read tokens
+    model = small_model("contextual")
     lengths = np.array([4, 2, 3, 3])
     batches = list(batches_of(lengths, examples=24, batch_size=12))
-    assert [(found.tolist(), examples) for found, examples in batches] == [([3, 4], 10), ([4, 5], 14)]
+    assert [(found.tolist(), examples) for found, examples in batches] == [
+        ([3, 4], 10),
+        ([4, 5], 14),
+    ]
     steps, tokens, hidden, outputs = 4, 7, 5, model.n_outputs
     expected = []
     for width in (5, 6):
@@ -118,5 +134,9 @@ def test_the_products_of_an_encoder_are_those_of_its_updates():
 
 def test_the_share_of_the_explorations_is_that_of_the_whole_pass():
     second_pass = ["second_pass.epochs=20", "second_pass.explore_every="]
-    assert training.exploration_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "0")) == pytest.approx(100 / 21)
-    assert training.exploration_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "7")) == pytest.approx(300 / 23)
+    assert training.exploration_percent(
+        1.0, 1.0, settings(second_pass[0], second_pass[1] + "0")
+    ) == pytest.approx(100 / 21)
+    assert training.exploration_percent(
+        1.0, 1.0, settings(second_pass[0], second_pass[1] + "7")
+    ) == pytest.approx(300 / 23)

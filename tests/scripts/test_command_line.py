@@ -1,4 +1,6 @@
-"""What every command does around its work, in processes whose standard streams are closed, full or read no further."""
+"""What every command does around its work, in processes whose standard streams are closed,
+full or read no further.
+"""
 
 import signal
 import subprocess
@@ -31,11 +33,14 @@ def test_a_reader_that_has_seen_enough():
 
 
 @pytest.mark.parametrize(
-    ("closed", "target"), [("<&-", "stdout"), (">&-", "stdout"), ("2>&-", "stderr"), ("<&- >&- 2>&-", "stdout")]
+    ("closed", "target"),
+    [("<&-", "stdout"), (">&-", "stdout"), ("2>&-", "stderr"), ("<&- >&- 2>&-", "stdout")],
 )
 def test_closed_streams_are_no_error_and_what_is_said_goes_to_no_other(closed, target):
     done = shell(
-        f"import sys\nfrom parser.commands.command_line import run\nrun(lambda: print('a', file=sys.{target}))", closed
+        "import sys\nfrom parser.commands.command_line import run\nrun(lambda: "
+        f"print('a', file=sys.{target}))",
+        closed,
     )
     assert (done.returncode, done.stdout) == (0, "a\n" if closed == "<&-" else "")
 
@@ -45,7 +50,10 @@ def program(tmp_path):
     """Runs a program in a process that has loaded what it needs: its status, and what it says."""
 
     def run(text: str) -> tuple[int, str]:
-        imports = "from oracles.errors import OptimalStepError\nfrom parser.commands.command_line import run"
+        imports = (
+            "from oracles.errors import OptimalStepError\nfrom parser.commands.command_line "
+            "import run"
+        )
         (tmp_path / "program.py").write_text(f"{imports}\n{text}", encoding="utf-8")
         done = forked.script(str(tmp_path / "program.py"))
         return done.returncode, done.stderr
@@ -54,19 +62,43 @@ def program(tmp_path):
 
 
 def test_what_the_system_refuses_is_one_line(program):
-    assert program("run(lambda: open('/dev/null/x'))") == (1, "error: /dev/null/x: Not a directory\n")
+    assert program("run(lambda: open('/dev/null/x'))") == (
+        1,
+        "error: /dev/null/x: Not a directory\n",
+    )
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        ("OptimalStepError('x.conllu: it is bad; mend it')", "error: x.conllu: it is bad; mend it"),
+        (
+            "OptimalStepError('x.conllu: it is bad; mend it')",
+            "error: x.conllu: it is bad; mend it",
+        ),
         ("ConnectionError('the server is gone')", "error: the server is gone"),
-        ("ModuleNotFoundError(name='spam.eggs')", "error: this command needs spam, which is not installed; "),
-        ("MemoryError('Unable to allocate 8 GiB')", "error: there is not enough memory (Unable to allocate 8 GiB); end other "),
-        ("MemoryError()", "error: there is not enough memory; end other programs, or give this command less at a time: "),
-        ("RuntimeError('[enforce fail at alloc_cpu.cpp:118] not\\nenough memory')", "error: there is not enough memory ([enf"),
-        ("__import__('torch').OutOfMemoryError('CUDA out of memory.')", "error: there is not enough memory (CUDA out of mem"),
+        (
+            "ModuleNotFoundError(name='spam.eggs')",
+            "error: this command needs spam, which is not installed; ",
+        ),
+        (
+            "MemoryError('Unable to allocate 8 GiB')",
+            "error: there is not enough memory (Unable to allocate 8 GiB); end other ",
+        ),
+        (
+            "MemoryError()",
+            (
+                "error: there is not enough memory; end other programs, "
+                "or give this command less at a time: "
+            ),
+        ),
+        (
+            "RuntimeError('[enforce fail at alloc_cpu.cpp:118] not\\nenough memory')",
+            "error: there is not enough memory ([enf",
+        ),
+        (
+            "__import__('torch').OutOfMemoryError('CUDA out of memory.')",
+            "error: there is not enough memory (CUDA out of mem",
+        ),
     ],
 )
 def test_bad_input_and_a_lack_of_the_machine_are_one_line_and_their_traceback_is_shown_on_request(
@@ -78,11 +110,16 @@ def test_bad_input_and_a_lack_of_the_machine_are_one_line_and_their_traceback_is
     assert (status, line.count("\n"), line.startswith(said)) == (1, 1, True), line
     monkeypatch.setenv("OPTIMAL_STEP_TRACEBACK", "1")
     status, shown = program(text)
-    assert (status, shown.splitlines()[0], shown.endswith(line)) == (1, "Traceback (most recent call last):", True)
+    assert (status, shown.splitlines()[0], shown.endswith(line)) == (
+        1,
+        "Traceback (most recent call last):",
+        True,
+    )
 
 
 @pytest.mark.parametrize(
-    "error", ["ValueError('zip() argument 2 is shorter')", "KeyError(1)", "RuntimeError", "AssertionError"]
+    "error",
+    ["ValueError('zip() argument 2 is shorter')", "KeyError(1)", "RuntimeError", "AssertionError"],
 )
 def test_any_other_error_is_a_fault_of_ours_and_keeps_its_traceback(program, error):
     status, said = program(f"def main():\n    raise {error}\n\nrun(main)\n")
@@ -107,8 +144,12 @@ def test_names_that_are_not_utf8_are_printed_as_they_are():
     assert (done.returncode, done.stdout) == (0, b"a\xffb \\ud800 \xc5\x91\n")
 
 
-@pytest.mark.parametrize(("error", "traceback"), [("OSError(28, 'full')", False), ("KeyError(1)", True)])
-def test_a_thread_that_finds_the_disk_full_leaves_it_to_the_command_to_say_so(program, error, traceback):
+@pytest.mark.parametrize(
+    ("error", "traceback"), [("OSError(28, 'full')", False), ("KeyError(1)", True)]
+)
+def test_a_thread_that_finds_the_disk_full_leaves_it_to_the_command_to_say_so(
+    program, error, traceback
+):
     status, said = program(f"""
 import threading
 
@@ -217,9 +258,13 @@ def test_numbers_of_threads_that_cannot_be(text):
         (lattices, "paths other.conllul trees.conllu -o trees.conllu"),
     ],
 )
-def test_gold_trees_are_not_overwritten_with_what_is_made_of_them(tmp_path, monkeypatch, command, arguments):
+def test_gold_trees_are_not_overwritten_with_what_is_made_of_them(
+    tmp_path, monkeypatch, command, arguments
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trees.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
-    with pytest.raises(ValueError, match=r"trees.conllu: this input file would be overwritten; choose another"):
+    with pytest.raises(
+        ValueError, match=r"trees.conllu: this input file would be overwritten; choose another"
+    ):
         command.main(arguments.split())
     assert (tmp_path / "trees.conllu").read_text().endswith("_\n\n")

@@ -29,11 +29,22 @@ GOOD = TWO_ROOTS.replace("0\troot\t_\t_\n\n", "1\tdep\t_\t_\n\n")
 def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
     (tmp_path / "a.conllu").write_text(TWO_ROOTS + GOOD + TWO_ROOTS)
     (tmp_path / "b.conllu").write_text(GOOD.replace("2\tb", "3\tb") + GOOD)
-    assert check.main([str(tmp_path / "a.conllu"), str(tmp_path / "b.conllu"), str(tmp_path / "none.conllu")]) == 1
+    assert (
+        check.main(
+            [str(tmp_path / "a.conllu"), str(tmp_path / "b.conllu"), str(tmp_path / "none.conllu")]
+        )
+        == 1
+    )
     found = capsys.readouterr().out
-    for place in ("a.conllu, line 2, sentence 1: several roots", "a.conllu, line 8, sentence 3: several roots"):
+    for place in (
+        "a.conllu, line 2, sentence 1: several roots",
+        "a.conllu, line 8, sentence 3: several roots",
+    ):
         assert place in found
-    assert "a.conllu: 1 sentence to train on, 2 faults, of which parsing refuses 0; treebank.on_error=skip" in found
+    assert (
+        "a.conllu: 1 sentence to train on, 2 faults, "
+        "of which parsing refuses 0; treebank.on_error=skip" in found
+    )
     assert "b.conllu: 1 sentence to train on, 1 fault, of which parsing refuses 1;" in found
     assert "none.conllu: there is no such file" in found
     assert "none.conllu: 0 sentences" not in found
@@ -43,7 +54,13 @@ def test_faults_of_all_files_and_their_kinds(tmp_path, capsys):
 def test_what_leaves_nothing_to_train_on_is_no_advice(tmp_path, capsys):
     (tmp_path / "a.conllu").write_text(TWO_ROOTS * 2)
     status, found = check_file(capsys, tmp_path / "a.conllu")
-    assert (status, "0 sentences to train on, 2 faults, of which parsing refuses 0\n" in found) == (1, True)
+    assert (
+        status,
+        "0 sentences to train on, 2 faults, of which parsing refuses 0\n" in found,
+    ) == (
+        1,
+        True,
+    )
     for skip in (False, True):
         with pytest.raises(TreebankError, match=r"2 faults; optimal-step check FILE lists all$"):
             read_treebank(tmp_path / "a.conllu", skip)
@@ -52,29 +69,43 @@ def test_what_leaves_nothing_to_train_on_is_no_advice(tmp_path, capsys):
 def test_all_faults_of_a_sentence(tmp_path, capsys):
     """But not those that only follow from others."""
     word = "\ta\t_\tX\t_\t_\t{}\tdep\t_\t_\n"
-    ids = "".join(identifier + word.format(head) for identifier, head in [("1", 0), ("x", 9), ("3", "y"), ("4", 99), ("z", 1)])
+    ids = "".join(
+        identifier + word.format(head)
+        for identifier, head in [("1", 0), ("x", 9), ("3", "y"), ("4", 99), ("z", 1)]
+    )
     columns = "1" + word.format(0) + "2 b\n3\tb\n4" + word.format("_")
     heads = "".join(f"{number}{word.format(head)}" for number, head in enumerate([0, "_", 9, 1], 1))
-    trees = "".join(f"{number}{word.format(head)}" for number, head in enumerate([0, 0, 4, 3, 6, 5], 1))
+    trees = "".join(
+        f"{number}{word.format(head)}" for number, head in enumerate([0, 0, 4, 3, 6, 5], 1)
+    )
     file = tmp_path / "a.conllu"
     file.write_text("\n".join([ids, columns, heads, trees, GOOD]), encoding="utf-8")
     status, said = check_file(capsys, file)
     assert status == 1
     *found, summary = said.split("\n\n")[0].splitlines()
-    assert [re.sub(r".*, line (\d+), sentence (\d+): (.{12}).*", r"\2 \1 \3", fault) for fault in found] == [
+    assert [
+        re.sub(r".*, line (\d+), sentence (\d+): (.{12}).*", r"\2 \1 \3", fault) for fault in found
+    ] == [
         *("1 2 'x' is not a", "1 3 the head 'y'", "1 4 the head 99 ", "1 5 'z' is not a"),
         *("2 8 1 column whe", "2 9 2 columns wh", "2 10 the head '_'"),
         *("3 13 the head '_'", "3 14 the head 9 i"),
         *("4 18 several root", "4 19 a cycle: the", "4 21 a cycle: the"),
     ]
-    assert "1 sentence to train on, 12 faults, of which parsing refuses 4; treebank.on_error=skip" in summary
+    assert (
+        "1 sentence to train on, 12 faults, of which parsing refuses 4; treebank.on_error=skip"
+        in summary
+    )
     assert read_treebank(file, skip=True).n_left_out == 4  # sentences, not faults
 
 
 def test_every_line_in_another_encoding(tmp_path, capsys):
     """The whole file is to be converted, so that no sentence of it can be left out."""
     file = tmp_path / "a.conllu"
-    file.write_bytes((GOOD + GOOD.replace("\ta", "\tß") + GOOD.replace("\tb", "\tß") + TWO_ROOTS).encode("latin-1"))
+    file.write_bytes(
+        (GOOD + GOOD.replace("\ta", "\tß") + GOOD.replace("\tb", "\tß") + TWO_ROOTS).encode(
+            "latin-1"
+        )
+    )
     status, said = check_file(capsys, file)
     assert status == 1
     *found, summary = said.split("\n\n")[0].splitlines()
@@ -85,7 +116,10 @@ def test_every_line_in_another_encoding(tmp_path, capsys):
     ]
     assert "1 sentence to train on, 3 faults, of which parsing refuses 0" in summary
     assert "on_error" not in summary
-    with pytest.raises(TreebankError, match=r"line 4: this is not UTF-8(.*\n)*3 faults; optimal-step check FILE lists all$"):
+    with pytest.raises(
+        TreebankError,
+        match=r"line 4: this is not UTF-8(.*\n)*3 faults; optimal-step check FILE lists all$",
+    ):
         read_treebank(file, skip=True)
 
 
@@ -110,11 +144,19 @@ def test_a_upos_that_ud_does_not_have_is_found(tmp_path, capsys):
     """In sentences with other faults, too; the first by its line."""
     file = tmp_path / "a, line 9.conllu"
     head = GOOD.replace("\tX\t", "\tnoun\t").replace("\t0\t", "\t_\t")
-    file.write_text(GOOD + head + GOOD.replace("\tX\t", "\tNUON\t", 1) + GOOD.replace("\tX\t", "\t_\t"))
+    file.write_text(
+        GOOD + head + GOOD.replace("\tX\t", "\tNUON\t", 1) + GOOD.replace("\tX\t", "\t_\t")
+    )
     status, found = check_file(capsys, file)
     n = GOOD.count("\tX\t")
-    said = f"UPOS is not one of UD's in {n + 1} words (the first in line {1 + len(GOOD.splitlines())}, sentence 2): "
-    said += "'noun' (did you mean NOUN?), 'NUON' (did you mean NOUN?); training and parsing accept them unchanged"
+    said = (
+        f"UPOS is not one of UD's in {n + 1} words (the first in line "
+        f"{1 + len(GOOD.splitlines())}, sentence 2): "
+    )
+    said += (
+        "'noun' (did you mean NOUN?), 'NUON' (did you mean NOUN?); "
+        "training and parsing accept them unchanged"
+    )
     assert (status, f"{file}: {said}" in found) == (1, True)
     file.write_text(GOOD)
     assert check_file(capsys, file) == (0, f"{file}: 1 sentence, no fault\n")
@@ -142,7 +184,12 @@ def test_one_sentence_in_the_terminal_and_formats_by_name(tmp_path, capsys):
     assert lines[0].startswith("# sentence 2")
     assert len(lines) == 2 + len(read_treebank(GOLD)[1])
     texts = [(name, "# sentence 1") for name in ("a.text", "a.txt", "a")]
-    for name, start in (("a.svg", "<svg"), ("a.html", "<!DOCTYPE html>"), ("a.htm", "<!DOCTYPE html>"), *texts):
+    for name, start in (
+        ("a.svg", "<svg"),
+        ("a.html", "<!DOCTYPE html>"),
+        ("a.htm", "<!DOCTYPE html>"),
+        *texts,
+    ):
         draw.main([str(GOLD), "-o", str(tmp_path / name)])
         assert (tmp_path / name).read_text().startswith(start)
     assert (tmp_path / "a.html").read_text().count("<svg") == len(read_treebank(GOLD))
@@ -169,7 +216,13 @@ def test_what_is_wrong_alone(tmp_path, capsys):
         ("none.conllu -o none.svg", r"none\.conllu: there is no sentence in this file"),
         (f"{GOLD} --sentence 1000", "there is no sentence 1000"),
         ("dev.conllul.bz2", r"dev\.conllul\.bz2: lattices"),
-        (f"{GOLD} -o none.jpg", r"^none\.jpg: nothing is drawn as \.jpg; choose a name in \.txt, .*, or add --format text$"),
+        (
+            f"{GOLD} -o none.jpg",
+            (
+                r"^none\.jpg: nothing is drawn as \.jpg; choose a name in \.txt, .*, or add"
+                r" --format text$"
+            ),
+        ),
         (f"{GOLD} -o none.svg.conllu.gz", r"nothing is drawn as \.conllu"),
     ],
 )
@@ -186,7 +239,10 @@ def test_what_cannot_be_drawn(tmp_path, monkeypatch, arguments, message):
 def test_pictures_need_a_package_and_say_which(tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "typst", None)
-    with pytest.raises(OptimalStepError, match=r"needs typst, which is not installed; pip install typst, .* or write \.svg or"):
+    with pytest.raises(
+        OptimalStepError,
+        match=r"needs typst, which is not installed; pip install typst, .* or write \.svg or",
+    ):
         draw.main([str(GOLD), *arguments])
     assert not any(tmp_path.iterdir())
 
@@ -194,7 +250,11 @@ def test_pictures_need_a_package_and_say_which(tmp_path, monkeypatch, arguments)
 def test_pictures_are_written_by_the_name_of_the_output(tmp_path, monkeypatch, capsysbinary):
     drawn = []
     monkeypatch.setattr(draw.pictures, "check_installed", lambda kind: None)
-    monkeypatch.setattr(draw.pictures, "as_picture", lambda trees, kind: drawn.append((len(trees), kind)) or b"\x89\0")
+    monkeypatch.setattr(
+        draw.pictures,
+        "as_picture",
+        lambda trees, kind: drawn.append((len(trees), kind)) or b"\x89\0",
+    )
     for name in ("a.png", "a.PNG", "a.pdf"):
         draw.main([str(GOLD), "-o", str(tmp_path / name)])
         assert (tmp_path / name).read_bytes() == b"\x89\0"
@@ -205,7 +265,9 @@ def test_pictures_are_written_by_the_name_of_the_output(tmp_path, monkeypatch, c
         draw.main([str(GOLD), "--gold", str(GOLD), "--wrong", "-o", str(tmp_path / "b.png")])
     assert not (tmp_path / "b.png").exists()
     monkeypatch.setattr(sys, "stdout", Terminal())
-    with pytest.raises(OptimalStepError, match=r"a terminal cannot show \.png; name a file: -o tree\.png"):
+    with pytest.raises(
+        OptimalStepError, match=r"a terminal cannot show \.png; name a file: -o tree\.png"
+    ):
         draw.main([str(GOLD), "--format", "png"])
 
 
@@ -238,7 +300,10 @@ def test_other_commands_take_partial_trees(tmp_path, capsys):
     path.write_text(PARTIAL, encoding="utf-8")
     trace.main([str(path)])
     assert "0 gold arcs lost" in capsys.readouterr().out
-    crossing = "".join(f"{i}\tw\t_\t_\t_\t_\t{head}\tx\t_\t_\n" for i, head in enumerate("304__", 1)) + "\n"
+    crossing = (
+        "".join(f"{i}\tw\t_\t_\t_\t_\t{head}\tx\t_\t_\n" for i, head in enumerate("304__", 1))
+        + "\n"
+    )
     path.write_text(PARTIAL + crossing, encoding="utf-8")
     projectivize.main([str(path)])
     out, err = capsys.readouterr()
@@ -248,29 +313,74 @@ def test_other_commands_take_partial_trees(tmp_path, capsys):
     assert "2 sentences, 1 of them not projective" in err
     assert " of 4 heads kept" in err
     for arguments in ([str(path), "--method", "lifting"], [str(path), "--count"]):
-        with pytest.raises(ConlluError, match=r"the head '_' is not a number; write the id of a word, or 0 for the root$"):
+        with pytest.raises(
+            ConlluError,
+            match=r"the head '_' is not a number; write the id of a word, or 0 for the root$",
+        ):
             projectivize.main(arguments)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["in.conllul", "--tags=fill"], "--tags fill is not supported with lattices; leave it out"),
+        (
+            ["in.conllul", "--tags=fill"],
+            "--tags fill is not supported with lattices; leave it out",
+        ),
         (["in.txt", "--lattice", "--text"], "--text is not supported with lattices; leave it out"),
-        (["in.conllu", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not supported with CoNLL-U; add --text"),
-        (["in.conllu", "--sentences=line"], "--sentences line is not supported with CoNLL-U; add --text"),
-        (["in.conllul", "--tokens=space"], "--tokens space is not supported with lattices; leave it out"),
-        (["in.txt", "--text", "--tokens=space", "--tokenizer=t"], "--tokens space uses no tokenizer"),
-        (["in.conllu", "--max-arcs=3"], "--max-arcs 3 is not supported with CoNLL-U; leave it out"),
-        (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not supported with text; leave it out"),
-        (["in.conllu", "--lexicon=l.tsv"], "--lexicon l.tsv has no use, as no lemmas are written; add --tags=fill, or"),
-        (["in.conllul", "--probabilities"], "--probabilities is not supported with lattices; leave it out"),
-        (["in.conllu", "--probabilities", "--k-best=2"], "--k-best 2 is not supported with --probabilities; omit one of"),
-        (["in.conllul", "--lexicon=l.tsv"], "--lexicon l.tsv is not supported with lattices; leave it out"),
-        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: this input file would be overwritten; choose "),
+        (
+            ["in.conllu", "--tokenizer=t.udpipe"],
+            "--tokenizer t.udpipe is not supported with CoNLL-U; add --text",
+        ),
+        (
+            ["in.conllu", "--sentences=line"],
+            "--sentences line is not supported with CoNLL-U; add --text",
+        ),
+        (
+            ["in.conllul", "--tokens=space"],
+            "--tokens space is not supported with lattices; leave it out",
+        ),
+        (
+            ["in.txt", "--text", "--tokens=space", "--tokenizer=t"],
+            "--tokens space uses no tokenizer",
+        ),
+        (
+            ["in.conllu", "--max-arcs=3"],
+            "--max-arcs 3 is not supported with CoNLL-U; leave it out",
+        ),
+        (
+            ["in.txt", "--text", "--max-arcs=3"],
+            "--max-arcs 3 is not supported with text; leave it out",
+        ),
+        (
+            ["in.conllu", "--lexicon=l.tsv"],
+            "--lexicon l.tsv has no use, as no lemmas are written; add --tags=fill, or",
+        ),
+        (
+            ["in.conllul", "--probabilities"],
+            "--probabilities is not supported with lattices; leave it out",
+        ),
+        (
+            ["in.conllu", "--probabilities", "--k-best=2"],
+            "--k-best 2 is not supported with --probabilities; omit one of",
+        ),
+        (
+            ["in.conllul", "--lexicon=l.tsv"],
+            "--lexicon l.tsv is not supported with lattices; leave it out",
+        ),
+        (
+            ["in.txt", "--text", "-o", "./in.txt"],
+            r"\./in.txt: this input file would be overwritten; choose ",
+        ),
         (["in.conllu", "-o", "in.conllu"], "in.conllu: this input file would be overwritten"),
-        (["in.conllu", "--tags=fill", "--lexicon=l.tsv", "-o", "l.tsv"], "l.tsv: this input file would be over"),
-        (["in.txt", "--text", "--tokenizer=t.udpipe", "-o", "t.udpipe"], "t.udpipe: this input file would be"),
+        (
+            ["in.conllu", "--tags=fill", "--lexicon=l.tsv", "-o", "l.tsv"],
+            "l.tsv: this input file would be over",
+        ),
+        (
+            ["in.txt", "--text", "--tokenizer=t.udpipe", "-o", "t.udpipe"],
+            "t.udpipe: this input file would be",
+        ),
         (["in.conllul", "-o", "in.conllul"], "in.conllul: this input file would be overwritten"),
     ],
 )
@@ -284,14 +394,19 @@ def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, argumen
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        *((option, "give a number from 1 to") for option in ("--k-best=0", "--k-best=-1", "--beam=0", "--max-arcs=0")),
+        *(
+            (option, "give a number from 1 to")
+            for option in ("--k-best=0", "--k-best=-1", "--beam=0", "--max-arcs=0")
+        ),
         ("--max-arcs=x", "give a number from 1 to"),
         ("--merge=all", "'all' is unknown; known: none, configuration, signature"),
         ("--on-error=all", "'all' is unknown; known: stop, skip, keep"),
         ("--tags=all", "'all' is unknown; known: keep, fill, overwrite"),
     ],
 )
-def test_a_value_that_there_is_not_is_answered_with_those_that_there_are(monkeypatch, capsys, option, message):
+def test_a_value_that_there_is_not_is_answered_with_those_that_there_are(
+    monkeypatch, capsys, option, message
+):
     monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
     with pytest.raises(SystemExit):
         parse.main()
@@ -323,14 +438,19 @@ def counts(sentences: int, words: int) -> FileCounts:
         (io.StringIO, None, "out.conllu", False),
     ],
 )
-def test_a_terminal_shows_words_and_the_rest_of_a_file(tmp_path, monkeypatch, errors, output, name, shown):
+def test_a_terminal_shows_words_and_the_rest_of_a_file(
+    tmp_path, monkeypatch, errors, output, name, shown
+):
     monkeypatch.setattr(parse, "_QUIET_SECONDS", 0)
     monkeypatch.setattr(parse, "_SECONDS_BETWEEN", 0)
     monkeypatch.setattr(sys, "stderr", said := errors())
     if output is not None:
         monkeypatch.setattr(sys, "stdout", output())
     (tmp_path / "in").write_bytes(bytes(400_000))
-    with open_input(tmp_path / "in") as source, parse.ParsingProgress(name).shown(source, "in") as progress:
+    with (
+        open_input(tmp_path / "in") as source,
+        parse.ParsingProgress(name).shown(source, "in") as progress,
+    ):
         source.read(90_000)  # some more are read ahead
         progress(counts(10, 100))
     written = said.getvalue()
@@ -390,7 +510,9 @@ def test_what_is_interrupted_before_it_begins_has_written_nothing(monkeypatch):
 def test_words_that_training_never_saw_are_told_in_plain_words():
     assert {*attributes._VALUES} == {*ATTRIBUTES}
     told = str(FileCounts(20, 2, 10, {"form": 1, "upos": 0, "suffix3": 3}))
-    shares = "10.00% of the words, 0.00% of the values of UPOS, 30.00% of the endings of three letters"
+    shares = (
+        "10.00% of the words, 0.00% of the values of UPOS, 30.00% of the endings of three letters"
+    )
     assert told == f"2 sentences, 10 words; never seen in training: {shares}"
     assert "never seen in training" in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 

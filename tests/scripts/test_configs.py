@@ -1,4 +1,6 @@
-"""Every configuration composes, passes the checks and is explained by --help; columns and oracles in sweeps."""
+"""Every configuration composes, passes the checks and is explained by --help;
+columns and oracles in sweeps.
+"""
 
 import re
 import sys
@@ -24,11 +26,14 @@ SYSTEMS = sorted(path.stem for path in (CONFIGS / "system").glob("*.yaml"))
 
 
 @pytest.mark.parametrize(
-    "treebank", [pytest.param(name, marks=[] if name == "sample" else pytest.mark.long) for name in TREEBANKS]
+    "treebank",
+    [pytest.param(name, marks=[] if name == "sample" else pytest.mark.long) for name in TREEBANKS],
 )
 @pytest.mark.parametrize(("recipe", "column"), list(product(RECIPES, range(1, 7))))
 def test_they_compose(treebank, recipe, column):
-    made = settings(f"treebank={treebank}", f"recipe={recipe}", f"column={column}", "paths.treebanks=there")
+    made = settings(
+        f"treebank={treebank}", f"recipe={recipe}", f"column={column}", "paths.treebanks=there"
+    )
     plan(made)
     assert not OmegaConf.missing_keys(made)
     assert (made.treebank.name, made.recipe, made.column) == (treebank, recipe, column)
@@ -36,7 +41,11 @@ def test_they_compose(treebank, recipe, column):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize(
-    "recipe", [pytest.param(name, marks=[] if name in ("accurate", "text") else pytest.mark.long) for name in RECIPES]
+    "recipe",
+    [
+        pytest.param(name, marks=[] if name in ("accurate", "text") else pytest.mark.long)
+        for name in RECIPES
+    ],
 )
 def test_every_transition_system_composes_with_every_recipe(system, recipe):
     made = settings(f"system={system}", f"recipe={recipe}")
@@ -52,8 +61,21 @@ def test_the_treebanks_of_the_contract_and_all_transition_systems_have_files():
 @pytest.mark.parametrize(
     "overrides",
     [
-        ["column=3", "oracle=static", "second_pass.trees=projectivized", "features.form=[s0,b0]", "seed=2"],
-        ["treebank=hu", "treebank.train=[a,b]", "recipe=text", "+features.x=[s0]", "system=attardi", "degree=3"],
+        [
+            "column=3",
+            "oracle=static",
+            "second_pass.trees=projectivized",
+            "features.form=[s0,b0]",
+            "seed=2",
+        ],
+        [
+            "treebank=hu",
+            "treebank.train=[a,b]",
+            "recipe=text",
+            "+features.x=[s0]",
+            "system=attardi",
+            "degree=3",
+        ],
     ],
 )
 def test_tests_have_the_settings_that_hydra_composes(overrides):
@@ -64,14 +86,27 @@ def test_tests_have_the_settings_that_hydra_composes(overrides):
 
 def test_columns_are_those_of_table_7_and_what_is_given_wins_over_them():
     subset, lifted, original = "projective_subset", "projectivized", "original"
-    passes = [(made.first_pass.trees, made.second_pass.trees) for made in (settings(f"column={c}") for c in range(1, 6))]
-    assert passes == [(subset, None), (lifted, None), (subset, subset), (lifted, lifted), (lifted, original)]
+    passes = [
+        (made.first_pass.trees, made.second_pass.trees)
+        for made in (settings(f"column={c}") for c in range(1, 6))
+    ]
+    assert passes == [
+        (subset, None),
+        (lifted, None),
+        (subset, subset),
+        (lifted, lifted),
+        (lifted, original),
+    ]
     five, six = settings("column=5"), settings("column=6")
     assert (five.ties, six.ties) == (None, "nearest_ancestor")
     five.ties, five.column = six.ties, six.column
     assert five == six
     given = settings("column=3", "oracle=static", "second_pass.trees=projectivized")
-    assert (given.oracle, given.second_pass.trees, given.first_pass.trees) == ("static", lifted, subset)
+    assert (given.oracle, given.second_pass.trees, given.first_pass.trees) == (
+        "static",
+        lifted,
+        subset,
+    )
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.name)
@@ -92,7 +127,11 @@ def test_every_key_of_the_main_file_is_commented():
     for line in (CONFIGS / "train.yaml").read_text().splitlines():
         if line.startswith("hydra:"):
             break
-        is_setting = ":" in line and not line.strip().startswith(("#", "-")) and line.partition(":")[2].strip()
+        is_setting = (
+            ":" in line
+            and not line.strip().startswith(("#", "-"))
+            and line.partition(":")[2].strip()
+        )
         assert not is_setting or "#" in line, line
 
 
@@ -111,7 +150,11 @@ def test_all_settings_are_explained():
 
 
 def test_the_command_prints_it(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["train.py", "--help", "beam=local", "beam.size=32", "treebank.train=a (1).conllu"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["train.py", "--help", "beam=local", "beam.size=32", "treebank.train=a (1).conllu"],
+    )
     train.main()
     found = capsys.readouterr().out
     assert "\n  beam.size=32   " in found
@@ -123,7 +166,9 @@ def test_the_command_prints_it(monkeypatch, capsys):
 
 @pytest.fixture
 def command(monkeypatch):
-    """Runs the command in this process, but for the work of its jobs: a function of its arguments, and columns and oracles."""
+    """Runs the command in this process, but for the work of its jobs: a function of its arguments,
+    and columns and oracles.
+    """
     jobs: list[tuple[int | None, str]] = []
     monkeypatch.setattr(train, "run", lambda made: jobs.append((made.column, made.oracle)))
     monkeypatch.setattr(JobFolders, "sweep", None)
@@ -148,7 +193,10 @@ def test_two_shares_are_a_list_but_in_a_sweep():
     ("given", "jobs"),
     [
         (["column=1,4"], [(1, "nederhof_linear"), (4, "nederhof_linear")]),
-        (["column=4", "oracle=glob('nederhof_[cq]*')"], [(4, "nederhof_cubic"), (4, "nederhof_quadratic")]),
+        (
+            ["column=4", "oracle=glob('nederhof_[cq]*')"],
+            [(4, "nederhof_cubic"), (4, "nederhof_quadratic")],
+        ),
     ],
 )
 def test_a_sweep_has_a_job_for_each(command, tmp_path, given, jobs):
@@ -166,4 +214,6 @@ def test_a_sweep_without_jobs_is_an_error(command, tmp_path):
 def test_a_shell_completes_oracles(command, monkeypatch, capsys):
     monkeypatch.setenv("COMP_LINE", "python scripts/train.py oracle=")
     command[0]("-sc", "query=bash")
-    assert sorted(capsys.readouterr().out.split()) == sorted(f"oracle={name}" for name in oracles.all_names())
+    assert sorted(capsys.readouterr().out.split()) == sorted(
+        f"oracle={name}" for name in oracles.all_names()
+    )

@@ -1,4 +1,6 @@
-"""What scripts/make_models.py measures of a model, on a toy treebank that a pretended parser gets right, and what it writes."""
+"""What scripts/make_models.py measures of a model, on a toy treebank that a pretended parser gets
+right, and what it writes.
+"""
 
 import json
 import shutil
@@ -33,7 +35,9 @@ def test_part(tmp_path):
 
 @pytest.fixture
 def parsed(monkeypatch, test_part, tmp_path):
-    """What is given to the parser, which finds the gold trees; text has to be that of a gold file."""
+    """What is given to the parser, which finds the gold trees;
+    text has to be that of a gold file.
+    """
     given = []
 
     def parse(command, model, read, _, target, *options):
@@ -54,7 +58,9 @@ def parsed(monkeypatch, test_part, tmp_path):
 
 
 def _characters(path):
-    return "".join(token.form for one in read_paragraphs(path) for sentence in one for token in sentence)
+    return "".join(
+        token.form for one in read_paragraphs(path) for sentence in one for token in sentence
+    )
 
 
 def test_a_model_is_measured_on_text_as_people_write_it(parsed, test_part, tmp_path):
@@ -72,27 +78,49 @@ def test_a_model_is_measured_on_text_as_people_write_it(parsed, test_part, tmp_p
     between = dict.fromkeys(paragraphs, "\n\n") | {"a paragraph a line": "\n"}
     assert written == [f"{text} {text}{between[name]}{text}" for name, text in paragraphs.items()]
     for scores in measured[WRITTEN].values():
-        assert scores == {"LAS": 100, "UPOS": 100, "lemmas": 100, "words_f1": 100, "sentences_f1": 100}
-    assert (measured["LAS"], measured["LAS_questions"], measured["words_per_second"]) == (100, None, 21)
+        assert scores == {
+            "LAS": 100,
+            "UPOS": 100,
+            "lemmas": 100,
+            "words_f1": 100,
+            "sentences_f1": 100,
+        }
+    assert (measured["LAS"], measured["LAS_questions"], measured["words_per_second"]) == (
+        100,
+        None,
+        21,
+    )
 
 
-def test_another_treebank_is_measured_from_text_only_where_it_is_running_text(parsed, test_part, tmp_path):
+def test_another_treebank_is_measured_from_text_only_where_it_is_running_text(
+    parsed, test_part, tmp_path
+):
     found = make_models.measure_other(tmp_path / "model", test_part, tmp_path)
     assert found["words"] == 21
     assert parsed == [f"{TEXT} {TEXT}\n\n{TEXT}"]
     assert found["LAS"] == found["LAS_gold_words"] == found["lemmas_gold_words"] == 100
     spoken = tmp_path / "spoken.conllu"
     rows = [line.split("\t") for line in GOLD.replace("SpaceAfter=No", "_").splitlines()]
-    spoken.write_text("\n".join("\t".join([*row[:2], "_", *row[3:]]) if len(row) > 1 else row[0] for row in rows) + "\n")
+    spoken.write_text(
+        "\n".join("\t".join([*row[:2], "_", *row[3:]]) if len(row) > 1 else row[0] for row in rows)
+        + "\n"
+    )
     found = make_models.measure_other(tmp_path / "model", spoken, tmp_path)
     assert len(parsed) == 1, "no text"
-    assert (found["LAS_gold_words"], found["lemmas_gold_words"]) == (100, None), "no lemmas are annotated"
+    assert (found["LAS_gold_words"], found["lemmas_gold_words"]) == (
+        100,
+        None,
+    ), "no lemmas are annotated"
     assert {found[key] for key in ("LAS", "words_f1", "sentences_f1")} == {None}
 
 
 def test_the_text_of_a_changed_file_is_that_of_its_tokens(test_part, tmp_path):
-    make_models.write_changed(test_part, tmp_path / "changed.conllu", lambda forms: [f"{form}x" for form in forms])
-    assert [one.column(1)[3:5] for one in read_sentences(tmp_path / "changed.conllu")] == [["zux", "demx"]] * 3
+    make_models.write_changed(
+        test_part, tmp_path / "changed.conllu", lambda forms: [f"{form}x" for form in forms]
+    )
+    assert [one.column(1)[3:5] for one in read_sentences(tmp_path / "changed.conllu")] == [
+        ["zux", "demx"]
+    ] * 3
     (first, _), (_,) = read_paragraphs(tmp_path / "changed.conllu")
     assert text_of(first) == '"xStraßex"x zumx Caféx.x'
 
@@ -104,10 +132,19 @@ def _entry(**more):
 
 def test_packs_of_before_have_a_dash_for_what_was_not_measured():
     scores = {"LAS": 80.5, "words_f1": 98.0, "sentences_f1": 88.0, "lemmas": 95.0}
-    other = {"kind": "spoken", "words": 1234, "LAS_gold_words": 90.0, "UPOS_gold_words": 91.0, "LAS": None}
+    other = {
+        "kind": "spoken",
+        "words": 1234,
+        "LAS_gold_words": 90.0,
+        "UPOS_gold_words": 91.0,
+        "LAS": None,
+    }
     now = _entry(**{WRITTEN: {"capitals": scores}, OTHERS: {"UD_X-Y 2.16": other}}, LAS=84.0)
     page = make_models.tables({"old": _entry(LAS=83.0), "new": now})
-    ways = "| name | as it is | capitals | lower case | typographic quotes | NFD | a paragraph a line |"
+    ways = (
+        "| name | as it is | capitals | lower case | typographic quotes | NFD | a paragraph a "
+        "line |"
+    )
     assert page.count(ways) == 2
     none = " | \u2013"
     assert f"| `old` | 83.00{5 * none} |\n| `new` | 84.00 | 80.50{4 * none} |\n" in page
@@ -119,17 +156,24 @@ def test_packs_of_before_have_a_dash_for_what_was_not_measured():
 def test_the_card_says_in_a_line_what_other_ways_to_write_cost(tmp_path):
     card = tmp_path / "README.md"
     card.write_text("# A model\n", encoding="utf-8")
-    written = {"capitals": {"LAS": 80.5}, "NFD": {"LAS": 84.0}, "a paragraph a line": {"LAS": 83.0}}
+    written = {
+        "capitals": {"LAS": 80.5},
+        "NFD": {"LAS": 84.0},
+        "a paragraph a line": {"LAS": 83.0},
+    }
     others = {"UD_X-Y 2.16": {"kind": "spoken", "LAS_gold_words": 90.0}}
     measured = _entry(**{WRITTEN: written, OTHERS: others}, LAS=84.0)
     make_models._add_to_card(card, make_models.MODELS["vi"], measured, "UD_X")
     lines = card.read_text(encoding="utf-8").splitlines()
     assert (
-        "From text that is written in another way: 80.50 (-3.50) in capitals, 84.00 (+0.00) in NFD, "
-        "83.00 (-1.00) with a paragraph a line."
-    ) in lines
+        "From text that is written in another way: 80.50 (-3.50) in capitals, 84.00 (+0.00) in "
+        "NFD, 83.00 (-1.00) with a paragraph a line." in lines
+    )
     assert "On UD_X-Y 2.16 (spoken): 90.00 with the gold words." in lines
-    assert "The model is derived from UD_X, and is passed on under CC BY-SA 4.0. The treebank's text" in "\n".join(lines)
+    assert (
+        "The model is derived from UD_X, and is passed on under CC BY-SA 4.0. The treebank's text"
+        in "\n".join(lines)
+    )
     assert "UDPipe" not in "\n".join(lines)
 
 

@@ -1,6 +1,8 @@
-"""Every command with files and folders of odd names, typed as they are, from a folder that has such a name itself.
+"""Every command with files and folders of odd names, typed as they are,
+from a folder that has such a name itself.
 
-What a command prints to be run is run by a shell. One pair of names is tried every time, the others by make test-long.
+What a command prints to be run is run by a shell. One pair of names is tried every time,
+the others by make test-long.
 """
 
 import os
@@ -26,26 +28,49 @@ NAMES = [
     pytest.param(EVERY_TIME, id="every time"),
     *(pytest.param((name, name), id=name, marks=pytest.mark.long) for name in ODD),
 ]
-TINY = ["first_pass.epochs=1", "classifier.hidden=4", "vectors.attribute=null", "features.form=[]", "column=1"]
+TINY = [
+    "first_pass.epochs=1",
+    "classifier.hidden=4",
+    "vectors.attribute=null",
+    "features.form=[]",
+    "column=1",
+]
 TINY += ["tensorboard.figures=false"]
 
 
 class Place:
-    """A folder of an odd name, in which commands are started that read and write files and folders of another."""
+    """A folder of an odd name, in which commands are started that read and write files and folders
+    of another.
+    """
 
     def __init__(self, folder: Path, names: tuple[str, str]) -> None:
         self.folder, self.name = folder / names[0], names[1]
         self.data = f"{self.name}.conllu"
         self.folder.mkdir()
         with (ROOT / "data" / "sample" / "sample-ud-dev.conllu").open("rb") as stream:
-            some = "".join("".join(sentence.lines) for sentence, _ in zip(read_raw_sentences(stream), range(12), strict=False))
+            some = "".join(
+                "".join(sentence.lines)
+                for sentence, _ in zip(read_raw_sentences(stream), range(12), strict=False)
+            )
         (self.folder / self.data).write_text(some, encoding="utf-8")
 
     def writing(self, key: str, what: str) -> str:
-        """A setting of a folder that is written, as it is typed; what hydra would put in another's place is escaped."""
-        return override(key, f"{self.name} {what}") if "${" in self.name else f"{key}={self.name} {what}"
+        """A setting of a folder that is written, as it is typed;
+        what hydra would put in another's place is escaped.
+        """
+        return (
+            override(key, f"{self.name} {what}")
+            if "${" in self.name
+            else f"{key}={self.name} {what}"
+        )
 
-    def start(self, file: str, *words: str | Path, first: Callable[[], object] | None = None, status: int = 0) -> str:
+    def start(
+        self,
+        file: str,
+        *words: str | Path,
+        first: Callable[[], object] | None = None,
+        status: int = 0,
+    ) -> str:
         """What a script prints to both streams."""
         done = forked.script(file, *words, folder=self.folder, first=first)
         assert done.returncode == status, done.stderr
@@ -56,14 +81,21 @@ class Place:
         files = [f"treebank.{part}={self.data}" for part in ("train", "dev")]
         options = [word for word in words if word.startswith("-")]
         settings = [word for word in words if word not in options]
-        return self.start("scripts/train.py", *files, *TINY, *settings, *options, first=first, status=status)
+        return self.start(
+            "scripts/train.py", *files, *TINY, *settings, *options, first=first, status=status
+        )
 
     def shell(self, line: str) -> None:
         """Runs a line as people do who paste it."""
         if line.startswith("optimal-step "):  # which may be installed nowhere
-            line = shlex.join([sys.executable, "-m", "parser.commands"]) + line.removeprefix("optimal-step")
-        words = line if os.name == "posix" else shlex.split(line)  # that is how Windows' shells would not read it
-        done = subprocess.run(words, shell=isinstance(words, str), cwd=self.folder, capture_output=True)
+            line = shlex.join([sys.executable, "-m", "parser.commands"]) + line.removeprefix(
+                "optimal-step"
+            )
+        # that is how Windows' shells would not read it
+        words = line if os.name == "posix" else shlex.split(line)
+        done = subprocess.run(
+            words, shell=isinstance(words, str), cwd=self.folder, capture_output=True
+        )
         assert done.returncode == 0, done.stderr.decode()
 
 
@@ -74,7 +106,11 @@ def trained(request, tmp_path_factory) -> Place:
     said = place.train(place.writing("hydra.run.dir", "run"))
     assert f"events: {place.folder}/{place.name} run" in said
     (place.folder / "input.conllu").write_bytes((place.folder / place.data).read_bytes())
-    parse, draw = (line.strip() for line in said.splitlines() if line.startswith("  ") and "trees.conllu" in line)
+    parse, draw = (
+        line.strip()
+        for line in said.splitlines()
+        if line.startswith("  ") and "trees.conllu" in line
+    )
     place.shell(parse)
     place.shell(draw)
     assert (place.folder / f"{place.name} run" / "metrics.json").exists()
@@ -103,19 +139,33 @@ def test_the_setting_that_resumes_a_run_does(tmp_path, names):
     place.train(*shlex.split(line.partition(" here with ")[2]), "first_pass.epochs=2")
     assert (run / "metrics.json").exists()
     assert "resuming from" in (run / "train.log").read_text(encoding="utf-8")
-    assert [path.name for path in place.folder.iterdir() if path.name not in (run.name, place.data)] == []
+    assert [
+        path.name for path in place.folder.iterdir() if path.name not in (run.name, place.data)
+    ] == []
 
 
 def test_the_command_of_a_card_trains_the_same_model(trained):
     model = trained.folder / f"{trained.name} run" / "model"
-    (line,) = (line for line in (model / "README.md").read_text(encoding="utf-8").splitlines() if " optimal-step train" in line)
-    trained.shell(f"{line.strip()} {shlex.quote(override('hydra.run.dir', f'{trained.name} again'))}")
+    (line,) = (
+        line
+        for line in (model / "README.md").read_text(encoding="utf-8").splitlines()
+        if " optimal-step train" in line
+    )
+    trained.shell(
+        f"{line.strip()} {shlex.quote(override('hydra.run.dir', f'{trained.name} again'))}"
+    )
     other = trained.folder / f"{trained.name} again" / "model"
-    assert (model / "classifier.safetensors").read_bytes() == (other / "classifier.safetensors").read_bytes()
+    assert (model / "classifier.safetensors").read_bytes() == (
+        other / "classifier.safetensors"
+    ).read_bytes()
 
 
 def test_a_sweep(trained):
-    needs_quotes = set(",'\"") & set(trained.name) or "${" in trained.name or trained.data != trained.data.strip()
+    needs_quotes = (
+        set(",'\"") & set(trained.name)
+        or "${" in trained.name
+        or trained.data != trained.data.strip()
+    )
     dev = override("treebank.dev", trained.data) if needs_quotes else f"treebank.dev={trained.data}"
     said = trained.train("-m", f"{dev},null", trained.writing("hydra.sweep.dir", "sweep"))
     jobs = read_jobs(trained.folder / f"{trained.name} sweep")
@@ -126,7 +176,9 @@ def test_a_sweep(trained):
 def test_settings_that_name_folders_and_parsing(trained):
     run = f"{trained.name} run"
     both = override("treebank.train", [trained.folder / trained.data, trained.data])
-    said = trained.train(f"start={run}", both, "second_pass.epochs=1", "column=3", "hydra.run.dir=continued")
+    said = trained.train(
+        f"start={run}", both, "second_pass.epochs=1", "column=3", "hydra.run.dir=continued"
+    )
     assert "second pass, epoch 1 of 1" in said
     assert "12 sentences" in said
     output = f"./{trained.name} parsed.conllu"
@@ -138,9 +190,17 @@ def test_an_experiment(trained):
     treebank = trained.folder / f"{trained.name} data" / "UD_Hungarian-Szeged"
     treebank.mkdir(parents=True)
     for part in ("train", "dev", "test"):
-        (treebank / f"hu_szeged-ud-{part}.conllu").write_bytes((trained.folder / trained.data).read_bytes())
+        (treebank / f"hu_szeged-ud-{part}.conllu").write_bytes(
+            (trained.folder / trained.data).read_bytes()
+        )
     folders = [trained.writing(key, key) for key in ("results", "runs")]
-    names = ["languages=[hu]", "seeds=1", "columns=[1]", "workers=1", f"paths.treebanks={trained.name} data"]
+    names = [
+        "languages=[hu]",
+        "seeds=1",
+        "columns=[1]",
+        "workers=1",
+        f"paths.treebanks={trained.name} data",
+    ]
     overrides = f"overrides=[{','.join(one for one in TINY if not one.startswith('column'))}]"
     trained.start("experiments/table7.py", *names, *folders, "published=null", overrides)
     for made in ("results/results.csv", "runs"):

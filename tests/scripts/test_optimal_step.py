@@ -36,26 +36,39 @@ def test_it_lists_its_commands_and_says_its_version():
     known = f"the commands are {', '.join(COMMANDS)}"
     assert unknown.stderr == f"error: there is no command 'prase' (did you mean parse?); {known}\n"
     done = optimal_step("--version")
-    assert (done.returncode, done.stdout) == (0, f"optimal-step {PYPROJECT['project']['version']}\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"optimal-step {PYPROJECT['project']['version']}\n",
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
-        *(("pares", "parse"), ("fetch-treebanks", "fetch_treebanks"), ("bench", "benchmark"), ("--verison", "--version")),
+        *(
+            ("pares", "parse"),
+            ("fetch-treebanks", "fetch_treebanks"),
+            ("bench", "benchmark"),
+            ("--verison", "--version"),
+        ),
         *(("predict", "parse"), ("download", "get"), ("validate", "check"), ("xyz", None)),
     ],
 )
 def test_the_command_that_was_meant_is_named(given, meant, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["optimal-step", given])
     hint = "" if meant is None else re.escape(f" (did you mean {meant}?)")
-    with pytest.raises(SystemExit, match=f"^error: there is no command '{given}'{hint}; the commands are check, "):
+    with pytest.raises(
+        SystemExit, match=f"^error: there is no command '{given}'{hint}; the commands are check, "
+    ):
         __main__.main()
 
 
 def test_a_command_that_has_left_says_what_to_type_instead(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["optimal-step", "recombine", "a.conllu"])
-    with pytest.raises(SystemExit, match=r"^error: the command recombine has left: .*treebank.train=\[TRAIN,PARSED\]"):
+    with pytest.raises(
+        SystemExit,
+        match=r"^error: the command recombine has left: .*treebank.train=\[TRAIN,PARSED\]",
+    ):
         __main__.main()
 
 
@@ -68,7 +81,10 @@ def test_a_command_that_has_left_says_what_to_type_instead(monkeypatch):
         ("parse en x --tags fil", "'fil' is unknown (did you mean fill?); known: keep"),
         (
             "parse --model en --input x",
-            "--model (MODEL_DIR is given without --model); --input (INPUT is given without --input)",
+            (
+                "--model (MODEL_DIR is given without --model); "
+                "--input (INPUT is given without --input)"
+            ),
         ),
         ("parse en x --cpu", "--cpu (did you mean --device?)"),
         ("parse en x --batch_size 5", "unrecognized arguments: --batch_size 5\n"),
@@ -84,10 +100,16 @@ def test_a_command_that_has_left_says_what_to_type_instead(monkeypatch):
         ("evaluate a b --config x", "unrecognized arguments: --config x\n"),
         ("parse en x -- --outptu", "unrecognized arguments: --outptu\n"),
         ("parse_many en x -o y --threads 2", "(did you mean --workers?)"),
-        ("parse_many en x -o y --engine loacl", "(choose from 'local', 'ray') (did you mean local?)"),
+        (
+            "parse_many en x -o y --engine loacl",
+            "(choose from 'local', 'ray') (did you mean local?)",
+        ),
         ("pack en --otuput y", "are required: -o/--output; --otuput (did you mean --output?)"),
         ("draw x -output y", "unrecognized arguments: y; -output (did you mean --output?)"),
-        ("draw x --fromat svg --oputput y", "--fromat (did you mean --format?); --oputput (did you mean --output?)"),
+        (
+            "draw x --fromat svg --oputput y",
+            "--fromat (did you mean --format?); --oputput (did you mean --output?)",
+        ),
         ("evaluate a b --by deprel", "(did you mean relation?)"),
         ("check x --level 9", "invalid choice: 9 (choose from 1, 2, 3, 4, 5)\n"),
         ("serve en -p 80", "(did you mean --port?)"),
@@ -103,7 +125,9 @@ def test_a_command_that_has_left_says_what_to_type_instead(monkeypatch):
 def test_the_option_or_choice_that_was_meant_is_named(line, said, monkeypatch, capsys):
     name, *words = line.split()
     monkeypatch.setattr(sys, "argv", [f"optimal-step {name}", *words])
-    main = import_module("scripts.benchmarks.command" if name == "benchmark" else f"parser.commands.{name}").main
+    main = import_module(
+        "scripts.benchmarks.command" if name == "benchmark" else f"parser.commands.{name}"
+    ).main
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
@@ -114,7 +138,9 @@ def test_the_option_or_choice_that_was_meant_is_named(line, said, monkeypatch, c
 
 def test_every_command_names_the_option_that_was_meant():
     for path in [*(ROOT / "parser" / "commands").glob("*.py"), *(ROOT / "scripts").rglob("*.py")]:
-        assert "argparse.ArgumentParser(" not in path.read_text(encoding="utf-8").replace("(argparse.ArgumentParser)", "")
+        assert "argparse.ArgumentParser(" not in path.read_text(encoding="utf-8").replace(
+            "(argparse.ArgumentParser)", ""
+        )
 
 
 def test_a_new_process_runs_them():
@@ -127,14 +153,31 @@ def test_an_installed_package_holds_settings_and_sample_and_no_scripts(tmp_path)
     found = find_namespace_packages(str(ROOT), include=find["include"])
     assert {name.partition(".")[0] for name in found} == {"parser", "oracles"}
     assert "parser.commands" in found
-    build = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", tmp_path, "build_py", "--build-lib", tmp_path]
+    build = [
+        sys.executable,
+        "setup.py",
+        "--quiet",
+        "egg_info",
+        "--egg-base",
+        tmp_path,
+        "build_py",
+        "--build-lib",
+        tmp_path,
+    ]
     subprocess.run(build, cwd=ROOT, check=True)
     shipped = {path.relative_to(tmp_path / "parser") for path in (tmp_path / "parser").rglob("*")}
     assert Path("py.typed") in shipped
-    assert {Path("configs") / path.relative_to(ROOT / "configs") for path in (ROOT / "configs").rglob("*.yaml")} <= shipped
-    assert {Path("data/sample") / path.name for path in (ROOT / "data" / "sample").glob("*.conllu")} <= shipped
+    assert {
+        Path("configs") / path.relative_to(ROOT / "configs")
+        for path in (ROOT / "configs").rglob("*.yaml")
+    } <= shipped
+    assert {
+        Path("data/sample") / path.name for path in (ROOT / "data" / "sample").glob("*.conllu")
+    } <= shipped
     code = "from parser.settings.files import CONFIGS; print(CONFIGS)"
-    where = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    where = subprocess.check_output(
+        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}
+    )
     assert where.decode().strip() == str(tmp_path / "parser" / "configs")
     module, _, function = PYPROJECT["project"]["scripts"]["optimal-step"].partition(":")
     assert (module, function) == ("parser.commands.__main__", "main")
@@ -148,8 +191,12 @@ def test_benchmarks_are_those_of_a_checkout(tmp_path, monkeypatch):
 
 def test_help_names_the_command_that_was_called():
     # optimal-step, where that is installed
-    assert optimal_step("benchmark", "serving", "--help").stdout.startswith("usage: __main__.py benchmark serving ")
-    assert forked.script("scripts/benchmark.py", "serving", "--help").stdout.startswith("usage: benchmark.py serving ")
+    assert optimal_step("benchmark", "serving", "--help").stdout.startswith(
+        "usage: __main__.py benchmark serving "
+    )
+    assert forked.script("scripts/benchmark.py", "serving", "--help").stdout.startswith(
+        "usage: benchmark.py serving "
+    )
 
 
 def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):
@@ -157,7 +204,9 @@ def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "scripts").unlink()
     (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts" / "evaluate.py").write_bytes((ROOT / "scripts" / "evaluate.py").read_bytes())
+    (tmp_path / "scripts" / "evaluate.py").write_bytes(
+        (ROOT / "scripts" / "evaluate.py").read_bytes()
+    )
     (tmp_path / "scripts" / "parser.py").write_text("raise SystemExit('the wrong one')\n")
     command = [sys.executable, str(tmp_path / "scripts" / "evaluate.py"), str(SAMPLE), str(SAMPLE)]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -55,7 +55,8 @@ def run(tmp_path, monkeypatch) -> Path:
     model = random_text_model()
     with torch.no_grad():
         for parameter in model.classifier.parameters():
-            parameter.copy_((parameter.half().view(torch.int16) & ~0x1F).view(torch.half))  # which a pack holds without loss
+            # which a pack holds without loss
+            parameter.copy_((parameter.half().view(torch.int16) & ~0x1F).view(torch.half))
     model.save(tmp_path / "run" / MODEL)
     (tmp_path / "run" / MODEL / CARD).write_text("# A parser\n", encoding="utf-8")
     (tmp_path / "run" / "checkpoint.safetensors").write_bytes(b"large")
@@ -76,7 +77,9 @@ def packs(run, tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def url(packs) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=packs)) as serving:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=packs)
+    ) as serving:
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{serving.server_address[1]}"
@@ -88,7 +91,10 @@ def test_a_pack_holds_the_model_and_its_card_alone(run, packs):
     with zipfile.ZipFile(packs / "hu-szeged-2.2.zip") as files:
         assert sorted(files.namelist()) == sorted(path.name for path in (run / MODEL).iterdir())
     entry = json.loads((packs / INDEX).read_text(encoding="utf-8"))["hu"]
-    assert (entry["file"], entry["bytes"]) == ("hu-szeged-2.2.zip", (packs / "hu-szeged-2.2.zip").stat().st_size)
+    assert (entry["file"], entry["bytes"]) == (
+        "hu-szeged-2.2.zip",
+        (packs / "hu-szeged-2.2.zip").stat().st_size,
+    )
 
 
 def test_a_pack_without_a_tokenizer_says_so_if_it_reads_no_tags(run, tmp_path, monkeypatch, capsys):
@@ -116,7 +122,10 @@ def test_a_fetched_model_parses_by_its_name(request, run, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     start(get, monkeypatch, "hu", "--from", request.getfixturevalue(place))
     fetched = Parser.load("hu")
-    found, expected = ([(s.heads, s.deprels) for s in parser.parse(WORDS)] for parser in (fetched, Parser.load(run)))
+    found, expected = (
+        [(s.heads, s.deprels) for s in parser.parse(WORDS)]
+        for parser in (fetched, Parser.load(run))
+    )
     assert found == expected
     folder = tmp_path / "cache" / "optimal-step" / "hu"
     assert {info.type for info in read_header(folder).values()} == {"F16"}
@@ -138,7 +147,10 @@ def test_a_home_folder_is_needed_for_fetched_models_alone(run, packs, monkeypatc
     monkeypatch.chdir(run.parent)
     assert Parser.load(run).parse(WORDS) == Parser.load("run").parse(WORDS)
     start(pack, monkeypatch, "run", "-o", "again.zip", "--dev", DEV)
-    needs = "in the home folder, and this user has none; set HOME, or XDG_CACHE_HOME to the absolute path of a folder"
+    needs = (
+        "in the home folder, and this user has none; set HOME, "
+        "or XDG_CACHE_HOME to the absolute path of a folder"
+    )
     with pytest.raises(ModelError, match=f"hu: no model folder of this name is here; .*{needs}"):
         Parser.load("hu")
     with pytest.raises(ModelError, match=needs):
@@ -162,7 +174,9 @@ def test_what_is_there_already_is_not_fetched_again(packs, monkeypatch, capsys):
     assert "there already" in capsys.readouterr().err
 
 
-def test_two_processes_fetch_one_model_and_the_second_one_waits(packs, url, monkeypatch, capsys, caplog):
+def test_two_processes_fetch_one_model_and_the_second_one_waits(
+    packs, url, monkeypatch, capsys, caplog
+):
     def wait(lock: int, blocking: bool) -> bool:
         if blocking:  # until the other process has fetched it
             patch.undo()
@@ -201,27 +215,38 @@ def test_a_name_that_means_something_else_here_is_told(packs, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").rename("hu")
     start(get, monkeypatch, "hu", "--from", packs)
-    assert f"here hu means {tmp_path / 'hu'}; give {fetched_models() / 'hu'}" in capsys.readouterr().err
+    assert (
+        f"here hu means {tmp_path / 'hu'}; give {fetched_models() / 'hu'}"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.posix
 def test_a_cache_that_cannot_be_made(packs, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    with pytest.raises(ValueError, match=r"/dev/null/optimal-step: .*; set XDG_CACHE_HOME to a folder that you can write to"):
+    with pytest.raises(
+        ValueError,
+        match=r"/dev/null/optimal-step: .*; set XDG_CACHE_HOME to a folder that you can write to",
+    ):
         start(get, monkeypatch, "hu", "--from", packs)
 
 
 @pytest.fixture
 def pack_again(run, packs, monkeypatch):
     """Packs the run once more, into a file beside the first pack."""
-    return lambda file, *more: start(pack, monkeypatch, run, "-o", packs / file, "--dev", DEV, *more)
+    return lambda file, *more: start(
+        pack, monkeypatch, run, "-o", packs / file, "--dev", DEV, *more
+    )
 
 
 def test_packs_whose_names_clash_are_refused(packs, pack_again):
     whole = {path.name: path.read_bytes() for path in packs.iterdir()}
     for arguments, message in (
         (["hu-b.zip"], r"index\.json lists hu-szeged-2\.2\.zip as hu; give another --name"),
-        (["hu-szeged-2.2.zip", "--name", "other"], r"lists hu-szeged-2\.2\.zip as hu; .*another -o"),
+        (
+            ["hu-szeged-2.2.zip", "--name", "other"],
+            r"lists hu-szeged-2\.2\.zip as hu; .*another -o",
+        ),
         (["el"], r"packs.el: the name of a pack ends in \.zip; give -o .*packs.el\.zip"),
         (["a.zip", "--name", INDEX], r"'index\.json' is not a plain name"),
         (["a.zip", "--name", "../hu"], "not a plain name"),
@@ -237,7 +262,10 @@ def test_a_pack_that_is_there_or_gone_is_made_again(packs, pack_again):
     pack_again("hu-b.zip", "--name", "el")
     pack_again("hu-c.zip")
     listed = json.loads((packs / INDEX).read_text(encoding="utf-8"))
-    assert {name: entry["file"] for name, entry in listed.items()} == {"el": "hu-b.zip", "hu": "hu-c.zip"}
+    assert {name: entry["file"] for name, entry in listed.items()} == {
+        "el": "hu-b.zip",
+        "hu": "hu-c.zip",
+    }
     (packs / INDEX).write_text('{"el": {"file": 1}}', encoding="utf-8")
     with pytest.raises(ModelError, match=r"index\.json: this part of the model is damaged"):
         pack_again("hu-c.zip")
@@ -257,7 +285,9 @@ def test_weights_stay_in_32_bits_where_trees_would_differ(run, tmp_path, monkeyp
 
 
 def test_rounding_goes_to_the_nearest_number_with_few_bits():
-    numbers = np.array([0.0, 1.0, -1.0, 1 + 1 / 64, 1 + 3 / 64, -(1 + 1.1 / 64), 3e-8, 1e9, -1e9], np.float32)
+    numbers = np.array(
+        [0.0, 1.0, -1.0, 1 + 1 / 64, 1 + 3 / 64, -(1 + 1.1 / 64), 3e-8, 1e9, -1e9], np.float32
+    )
     few = rounded(numbers, 5)
     assert few.dtype == np.float16
     assert few.tolist()[:7] == [0, 1, -1, 1 + 1 / 32, 1 + 1 / 16, -(1 + 1 / 32), 0]
@@ -268,8 +298,11 @@ def test_rounding_goes_to_the_nearest_number_with_few_bits():
         assert relative.max() <= 2.0 ** -(fraction + 1) + 2.0**-11  # to 16 bits first
 
 
-def test_the_dev_part_is_that_of_the_run_and_read_as_training_reads_it(run, tmp_path, monkeypatch, capsys):
-    (tmp_path / "dev.conllu.gz").write_bytes(gzip.compress(b"2\ta\n\n" + DEV.read_bytes()))  # the first one is no sentence
+def test_the_dev_part_is_that_of_the_run_and_read_as_training_reads_it(
+    run, tmp_path, monkeypatch, capsys
+):
+    # the first one is no sentence
+    (tmp_path / "dev.conllu.gz").write_bytes(gzip.compress(b"2\ta\n\n" + DEV.read_bytes()))
     (run / ".hydra").mkdir()
     for dev, said in (
         (None, "give --dev FILE"),
@@ -278,7 +311,9 @@ def test_the_dev_part_is_that_of_the_run_and_read_as_training_reads_it(run, tmp_
         (DEV, "weights in 11 bits"),
         (tmp_path / "dev.conllu.gz", "weights in 11 bits"),
     ):
-        (run / ".hydra" / "config.yaml").write_text(f"treebank:\n  dev: {dev or 'null'}\n", encoding="utf-8")
+        (run / ".hydra" / "config.yaml").write_text(
+            f"treebank:\n  dev: {dev or 'null'}\n", encoding="utf-8"
+        )
         start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
         assert said in capsys.readouterr().err
 
@@ -287,7 +322,10 @@ def test_the_dev_part_is_that_of_the_run_and_read_as_training_reads_it(run, tmp_
 def test_settings_of_a_run_that_cannot_be_read_are_named(run, tmp_path, monkeypatch, content):
     (run / ".hydra").mkdir()
     (run / ".hydra" / "config.yaml").write_bytes(content)
-    with pytest.raises(OptimalStepError, match=r"config\.yaml: this file cannot be read .*; correct it, or give --dev FILE"):
+    with pytest.raises(
+        OptimalStepError,
+        match=r"config\.yaml: this file cannot be read .*; correct it, or give --dev FILE",
+    ):
         start(pack, monkeypatch, run, "-o", tmp_path / "hu.zip")
 
 
@@ -300,7 +338,17 @@ def test_nothing_but_a_pack_is_replaced(run, tmp_path, monkeypatch):
         ("hu.zip", r"index\.json"),
     ):
         with pytest.raises((ValueError, ModelError), match=message):
-            start(pack, monkeypatch, run, "-o", tmp_path / target, "--name", "hu", "--dev", tmp_path / "dev.conllu")
+            start(
+                pack,
+                monkeypatch,
+                run,
+                "-o",
+                tmp_path / target,
+                "--name",
+                "hu",
+                "--dev",
+                tmp_path / "dev.conllu",
+            )
     assert not (tmp_path / "hu.zip").exists()
 
 
@@ -318,7 +366,15 @@ def test_what_cannot_be_fetched_or_packed(run, packs, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "index", ["[]", "{", "[" * 100_000, '{"hu": {"file": "../a", "sha256": "0"}}', '{"hu": {"file": "a.zip"}}', '{"hu": 1}']
+    "index",
+    [
+        "[]",
+        "{",
+        "[" * 100_000,
+        '{"hu": {"file": "../a", "sha256": "0"}}',
+        '{"hu": {"file": "a.zip"}}',
+        '{"hu": 1}',
+    ],
 )
 def test_an_index_that_is_none(packs, monkeypatch, index):
     (packs / INDEX).write_text(index, encoding="utf-8")
@@ -327,13 +383,18 @@ def test_an_index_that_is_none(packs, monkeypatch, index):
 
 
 def test_packs_of_strangers(packs, tmp_path, monkeypatch):
-    """A changed file is refused, and so is one that would write elsewhere or holds no model; nothing of it is left."""
+    """A changed file is refused, and so is one that would write elsewhere or holds no model;
+    nothing of it is left.
+    """
     path, index = packs / "hu-szeged-2.2.zip", packs / INDEX
     whole = path.read_bytes()
     path.write_bytes(whole + b"\0")
     with pytest.raises(ModelError, match="SHA-256"):
         start(get, monkeypatch, "hu", "--from", packs)
-    for name, message in (("../evil.json", "not a plain name"), ("settings.json", "holds no model|damaged|missing")):
+    for name, message in (
+        ("../evil.json", "not a plain name"),
+        ("settings.json", "holds no model|damaged|missing"),
+    ):
         with zipfile.ZipFile(path, "w") as files:
             files.writestr(name, "{}")
         entry = {"file": path.name, "sha256": pack.sha256_of(path), "bytes": 1}
@@ -344,7 +405,9 @@ def test_packs_of_strangers(packs, tmp_path, monkeypatch):
     index.write_text(json.dumps({"hu": entry | {"sha256": pack.sha256_of(path)}}), encoding="utf-8")
     with pytest.raises(ModelError, match="no pack of a model"):
         start(get, monkeypatch, "hu", "--from", packs)
-    assert sorted(path.name for path in (tmp_path / "cache" / "optimal-step").iterdir()) == [".lock"]
+    assert sorted(path.name for path in (tmp_path / "cache" / "optimal-step").iterdir()) == [
+        ".lock"
+    ]
 
 
 @pytest.fixture
@@ -374,7 +437,9 @@ def test_a_shipped_model_is_traced_by_its_name(run, shipped, tmp_path, monkeypat
     assert traced[0] == traced[1] != ""
 
 
-def test_a_fetched_model_comes_before_a_shipped_one_and_a_folder_before_both(run, shipped, tmp_path, monkeypatch, caplog):
+def test_a_fetched_model_comes_before_a_shipped_one_and_a_folder_before_both(
+    run, shipped, tmp_path, monkeypatch, caplog
+):
     monkeypatch.chdir(tmp_path)
     assert model_packs.named_folder(Path("hu")).name.startswith("hu-")
     shutil.copytree(shipped, tmp_path / "others")
@@ -387,14 +452,18 @@ def test_a_fetched_model_comes_before_a_shipped_one_and_a_folder_before_both(run
 
 def test_a_name_is_looked_for_in_the_index_of_the_environment(run, packs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelError, match=r"neither a folder nor a model of this name.*optimal-step get lists"):
+    with pytest.raises(
+        ModelError, match=r"neither a folder nor a model of this name.*optimal-step get lists"
+    ):
         load(Path("hu"))
     monkeypatch.setenv("OPTIMAL_STEP_MODELS", str(packs))
     assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
 
 
 def test_get_leaves_a_shipped_model_where_its_name_leads(shipped, tmp_path, monkeypatch, capsys):
-    """Another version of the project then finds its own; other packs do not hide those that are shipped."""
+    """Another version of the project then finds its own;
+    other packs do not hide those that are shipped.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "others").mkdir()
     (tmp_path / "others" / INDEX).write_text("{}", encoding="utf-8")
@@ -407,7 +476,9 @@ def test_get_leaves_a_shipped_model_where_its_name_leads(shipped, tmp_path, monk
     assert there.name != "hu"
 
 
-def test_a_wheel_has_only_some_of_the_packs_and_says_where_the_others_are(run, shipped, tmp_path, monkeypatch, capsys):
+def test_a_wheel_has_only_some_of_the_packs_and_says_where_the_others_are(
+    run, shipped, tmp_path, monkeypatch, capsys
+):
     """First nothing is known of a checkout; then pip has noted it; then there is a release."""
     monkeypatch.chdir(tmp_path)
     wheel = tmp_path / "wheel"
@@ -418,17 +489,24 @@ def test_a_wheel_has_only_some_of_the_packs_and_says_where_the_others_are(run, s
     start(get, monkeypatch)
     listed = capsys.readouterr()
     assert "hu" not in listed.out.split()
-    assert "not in this installation: hu; for each, its pack is in models/ of a checkout" in listed.err
+    assert (
+        "not in this installation: hu; for each, its pack is in models/ of a checkout" in listed.err
+    )
     for said, change in (
         (r"--from CHECKOUT.models; or name .* OPTIMAL_STEP_MODELS", lambda: None),
-        (f"--from {shlex.quote(str(shipped))};", lambda: monkeypatch.setattr(model_packs, "_checkout", lambda: shipped)),
+        (
+            f"--from {shlex.quote(str(shipped))};",
+            lambda: monkeypatch.setattr(model_packs, "_checkout", lambda: shipped),
+        ),
         (
             "its pack is at https://example.org/v1: ",
             lambda: monkeypatch.setattr(model_packs, "RELEASE", "https://example.org/v1"),
         ),
     ):
         change()
-        with pytest.raises(ModelError, match=rf"no model 'hu' in this installation, which has none; .*{said}"):
+        with pytest.raises(
+            ModelError, match=rf"no model 'hu' in this installation, which has none; .*{said}"
+        ):
             Parser.load("hu")
         with pytest.raises(ValueError, match=said):
             start(get, monkeypatch, "hu")
@@ -450,7 +528,11 @@ def test_the_checkout_is_the_folder_that_pip_noted(shipped, tmp_path, monkeypatc
         (checkout / "models").mkdir(parents=True, exist_ok=True)
         shutil.copytree(shipped, checkout / "models", dirs_exist_ok=True)
         text = None if noted is None else json.dumps({"url": noted, "dir_info": {}})
-        monkeypatch.setattr(Distribution, "from_name", lambda name, text=text: SimpleNamespace(read_text=lambda file: text))
+        monkeypatch.setattr(
+            Distribution,
+            "from_name",
+            lambda name, text=text: SimpleNamespace(read_text=lambda file: text),
+        )
         assert model_packs._checkout() == expected
 
 
@@ -482,11 +564,15 @@ def remove_all(folder: Path) -> None:
 
 @pytest.mark.parametrize("by", ["use", "get"])
 @pytest.mark.parametrize("damage", [cut, change, remove, empty_all, remove_all])
-def test_a_damaged_model_is_unpacked_again(run, shipped, tmp_path, monkeypatch, capsys, caplog, by, damage):
+def test_a_damaged_model_is_unpacked_again(
+    run, shipped, tmp_path, monkeypatch, capsys, caplog, by, damage
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(get, "SHIPPED", str(shipped))
     folder = model_packs.named_folder(Path("hu"))
-    whole = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+    whole = {
+        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")
+    }
     damage(folder)
     if by == "get":
         start(get, monkeypatch, "hu")
@@ -494,7 +580,9 @@ def test_a_damaged_model_is_unpacked_again(run, shipped, tmp_path, monkeypatch, 
     else:
         assert Parser.load("hu").parse(WORDS) == Parser.load(run).parse(WORDS)
         assert f"hu: {folder}: unpacked again, as " in caplog.text
-    assert whole == {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+    assert whole == {
+        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")
+    }
     caplog.clear()
     start(get, monkeypatch, "hu")
     assert "there already" in capsys.readouterr().err
@@ -523,7 +611,9 @@ def test_a_folder_whose_times_changed_is_not_damaged(shipped, tmp_path, monkeypa
     assert caplog.text == ""
 
 
-def test_a_fetched_model_that_is_damaged_comes_again_from_where_it_was(run, packs, tmp_path, monkeypatch, capsys, caplog):
+def test_a_fetched_model_that_is_damaged_comes_again_from_where_it_was(
+    run, packs, tmp_path, monkeypatch, capsys, caplog
+):
     monkeypatch.chdir(tmp_path)
     start(get, monkeypatch, "hu", "--from", packs.name)
     cut(fetched_models() / "hu")
@@ -537,13 +627,18 @@ def test_a_fetched_model_that_is_damaged_comes_again_from_where_it_was(run, pack
     cut(fetched_models() / "hu")
     packs.rename(tmp_path / "moved")
     with pytest.raises(
-        ModelError, match=rf"{TENSORS} is damaged, and it cannot be unpacked again .*optimal-step get hu --from"
+        ModelError,
+        match=(
+            rf"{TENSORS} is damaged, and it cannot be unpacked again .*optimal-step get hu --from"
+        ),
     ):
         Parser.load("hu")
 
 
 def test_a_users_own_damaged_model_is_not_touched(shipped, tmp_path, monkeypatch):
-    """It lies in the current folder, in the folder of fetched models, or is a copy of an unpacked one."""
+    """It lies in the current folder, in the folder of fetched models,
+    or is a copy of an unpacked one.
+    """
     monkeypatch.chdir(tmp_path)
     unpacked = model_packs.named_folder(Path("hu"))
     plain = shutil.ignore_patterns(".*")
@@ -556,7 +651,9 @@ def test_a_users_own_damaged_model_is_not_touched(shipped, tmp_path, monkeypatch
         assert (folder / TENSORS).stat().st_size == 1000
 
 
-def test_a_model_of_an_older_version_stays_until_get_is_asked(shipped, tmp_path, monkeypatch, capsys):
+def test_a_model_of_an_older_version_stays_until_get_is_asked(
+    shipped, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(get, "SHIPPED", str(shipped))
     folder = model_packs.named_folder(Path("hu"))
@@ -568,7 +665,9 @@ def test_a_model_of_an_older_version_stays_until_get_is_asked(shipped, tmp_path,
     assert "unpacked again, as an older version unpacked it" in capsys.readouterr().err
 
 
-def test_processes_that_find_the_damage_at_the_same_time_unpack_it_once(shipped, tmp_path, monkeypatch, caplog):
+def test_processes_that_find_the_damage_at_the_same_time_unpack_it_once(
+    shipped, tmp_path, monkeypatch, caplog
+):
     monkeypatch.chdir(tmp_path)
     folder = model_packs.named_folder(Path("hu"))
     cut(folder)
@@ -595,7 +694,11 @@ def test_a_damaged_model_in_a_folder_that_cannot_be_written(shipped, tmp_path, m
 
     monkeypatch.setattr(model_packs, "locked", refuse)
     with pytest.raises(
-        ModelError, match=r"cannot be unpacked again \(.*Permission denied\); remove it, then optimal-step get hu"
+        ModelError,
+        match=(
+            r"cannot be unpacked again \(.*Permission denied\); remove it, then optimal-step"
+            r" get hu"
+        ),
     ):
         Parser.load("hu")
 

@@ -33,7 +33,10 @@ def test_a_folder_of_treebanks(tmp_path, capsys):
         (tmp_path / "ud" / name).mkdir(parents=True)
     write_conllu(tmp_path / "ud" / "UD_A-a é (v2)" / "a_a-ud-train.conllu", toys)
     (tmp_path / "ud" / "UD_B-b" / "b_b-ud-train.conllu").write_text("no treebank\n")
-    assert main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), "column=1", *TINY, *NO_VECTORS]) == 1
+    assert (
+        main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), "column=1", *TINY, *NO_VECTORS])
+        == 1
+    )
     written = (tmp_path / "runs" / "table.md").read_text()
     assert capsys.readouterr().out == written
     assert "| UD_A-a é (v2) | 11 | 33 | " in written  # the tenth sentence is held out
@@ -48,8 +51,22 @@ def test_several_treebanks_make_one_model_besides(tmp_path, capsys, made):
         for seed, part in enumerate(parts):
             toys = [sentence([2, 0, 2], random.Random(10 * number + seed)) for number in range(12)]
             write_conllu(folder / f"x-ud-{part}.conllu", toys)
-    alone = ["column=1", *TINY, "recipe=accurate", "model=bilstm", "encoder.hidden=4", "encoder.layers=1"]
-    arguments = [str(tmp_path / "u d, é"), "--together", "UD_A-a,UD_B", "-o", str(tmp_path / "runs"), *alone]
+    alone = [
+        "column=1",
+        *TINY,
+        "recipe=accurate",
+        "model=bilstm",
+        "encoder.hidden=4",
+        "encoder.layers=1",
+    ]
+    arguments = [
+        str(tmp_path / "u d, é"),
+        "--together",
+        "UD_A-a,UD_B",
+        "-o",
+        str(tmp_path / "runs"),
+        *alone,
+    ]
     assert main(arguments) == 0
     assert len(made) == 3
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
@@ -61,8 +78,12 @@ def test_several_treebanks_make_one_model_besides(tmp_path, capsys, made):
         "| UD_A-a+UD_B: UD_B",
     ]
     assert rows[4][1:3] == ["24", "72"]
-    assert [row[-2] == "-" for row in rows[4:]] == [False, True, True]  # one of them has no dev part
-    assert TrainedModel.load(tmp_path / "runs" / "UD_A-a+UD_B").vocabularies.treebanks == ["UD_A-a", "UD_B"]
+    # one of them has no dev part
+    assert [row[-2] == "-" for row in rows[4:]] == [False, True, True]
+    assert TrainedModel.load(tmp_path / "runs" / "UD_A-a+UD_B").vocabularies.treebanks == [
+        "UD_A-a",
+        "UD_B",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,5 +107,9 @@ def test_treebanks_that_cannot_be_trained_on(tmp_path, files, options, said):
 
 
 def test_a_table():
-    parts = {"train": {"sentences": 1200, "words": 12000}, "dev": None, "test": {"las": 50.0, "uas": 60.0}}
+    parts = {
+        "train": {"sentences": 1200, "words": 12000},
+        "dev": None,
+        "test": {"las": 50.0, "uas": 60.0},
+    }
     assert table({"x": parts}).splitlines()[2] == "| x | 1,200 | 12,000 | - | 50.00 / 60.00 |"

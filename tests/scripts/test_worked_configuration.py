@@ -1,4 +1,6 @@
-"""The configuration that a page works through: its numbers are those of the oracles, and those that the text repeats."""
+"""The configuration that a page works through: its numbers are those of the oracles,
+and those that the text repeats.
+"""
 
 import random
 import re
@@ -36,7 +38,9 @@ def test_the_tree_is_that_of_the_example_made_projective():
     assert gold.column(1) == ours.column(1)
 
 
-@pytest.mark.parametrize("name", ["nederhof_cubic", "nederhof_quadratic", "nederhof_linear", "context_rows"])
+@pytest.mark.parametrize(
+    "name", ["nederhof_cubic", "nederhof_quadratic", "nederhof_linear", "context_rows"]
+)
 @pytest.mark.parametrize("seed", range(10))
 def test_scores_are_those_of_the_oracles(name, seed):
     rng = random.Random(seed)
@@ -65,9 +69,15 @@ def test_the_text_repeats_the_numbers_of_the_chart():
     assert chart.right["S", 0, 1] == MAX_PLUS.zero
     page = " ".join((ROOT / "docs" / "oracles_and_systems.md").read_text(encoding="utf-8").split())
     for told in (
-        f"0 + 0, and the arc is gold: {chart.left_arc['P', 'S', 1, 2]}. So *hearing* to the left has {to_a}.",
+        (
+            f"0 + 0, and the arc is gold: {chart.left_arc['P', 'S', 1, 2]}. "
+            f"So *hearing* to the left has {to_a}."
+        ),
         f"and *scheduled* to the left has {to_hearing}.",
-        f"the arc has {chart.left_arc['S', 'S', 2, 3]} and the left half of *hearing* {to_a}, together {by_hearing}.",
+        (
+            f"the arc has {chart.left_arc['S', 'S', 2, 3]} and the left half of *hearing* {to_a}, "
+            f"together {by_hearing}."
+        ),
         f"With *A*, the arc has {by_a}: it is not gold",
         f"So the best is {reach}.",
         f"ROOT is bare, 0; *scheduled* to the left has {reach}; the arc is gold: {last}.",
@@ -90,10 +100,14 @@ def test_the_linear_oracle_works_through_the_same_configuration(skip):
     work[nederhof_projective._STACK, : k + 1] = left.stack
     where = np.zeros(len(trees.heads), np.int32)
     value = nederhof_projective._value(trees.heads, 0, children, k, front, 0, -1, skip, where, work)
-    rows = [nederhof_projective._ABOVE + case for case in (FRESH, SPENT, GONE)] + [nederhof_projective._UNDER]
+    rows = [nederhof_projective._ABOVE + case for case in (FRESH, SPENT, GONE)] + [
+        nederhof_projective._UNDER
+    ]
     lines = ["level  token  FRESH  SPENT  GONE  under"]
     for level in range(k, -1, -1):
-        fresh, spent, gone, under = (str(work[row, level]) if work[row, level] >= 0 else "-" for row in rows)
+        fresh, spent, gone, under = (
+            str(work[row, level]) if work[row, level] >= 0 else "-" for row in rows
+        )
         lines.append(f"{level:>5}{left.stack[level]:>7}{fresh:>7}{spent:>7}{gone:>6}{under:>7}")
     told = nederhof_projective.__doc__ or ""
     assert "".join(f"    {line}\n" for line in lines) in told
@@ -114,7 +128,10 @@ def test_a_configuration_is_drawn_with_its_nodes_and_the_gold_arcs_between_them(
 
 
 def texts_of(svg: str) -> set[str]:
-    return {element.text or "" for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
+    return {
+        element.text or ""
+        for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    }
 
 
 def test_boxes_stand_around_their_words_and_apart():

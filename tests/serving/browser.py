@@ -1,4 +1,6 @@
-"""Chromium, used as a person would: through pipes, by its protocol (https://chromedevtools.github.io/devtools-protocol/)."""
+"""Chromium, used as a person would: through pipes, by its protocol
+(https://chromedevtools.github.io/devtools-protocol/).
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,26 @@ from typing import Any
 
 import pytest
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None
+)
 OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu"]
 in_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 
 _LONGEST = 300  # seconds without a message, after which it hangs
 
 # Chromium reads commands from file descriptor 3, and writes answers and events to 4.
-_START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+_START = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
 
 
 def browser(folder: Path, size: str) -> Browser:
     """A browser with a window of this size, WIDTH,HEIGHT; its profile is in the folder."""
-    return Browser([str(BROWSER), *OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--window-size={size}"])
+    return Browser(
+        [str(BROWSER), *OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--window-size={size}"]
+    )
 
 
 class Browser:
@@ -36,8 +45,18 @@ class Browser:
     def __init__(self, command: Sequence[str]) -> None:
         theirs, self._write = os.pipe()
         self._read, answers = os.pipe()
-        start = [sys.executable, "-c", _START, str(theirs), str(answers), *command, "--remote-debugging-pipe"]
-        self._process = subprocess.Popen(start, pass_fds=(theirs, answers), stderr=subprocess.DEVNULL)
+        start = [
+            sys.executable,
+            "-c",
+            _START,
+            str(theirs),
+            str(answers),
+            *command,
+            "--remote-debugging-pipe",
+        ]
+        self._process = subprocess.Popen(
+            start, pass_fds=(theirs, answers), stderr=subprocess.DEVNULL
+        )
         os.close(theirs)
         os.close(answers)
         self._held = b""
@@ -45,7 +64,9 @@ class Browser:
         self._sent = 0
         self._session: str | None = None
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         self.send("Page.enable")
 
     def __enter__(self) -> Browser:
@@ -90,7 +111,9 @@ class Browser:
 
     def value(self, script: str) -> Any:
         """What an expression of JavaScript comes to; of a promise, what it is fulfilled with."""
-        result = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        result = self.send(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
@@ -102,7 +125,15 @@ class Browser:
             ("mouseMoved", end, 1),
             ("mouseReleased", end, 0),
         ):
-            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=buttons, clickCount=1)
+            self.send(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=x,
+                y=y,
+                button="left",
+                buttons=buttons,
+                clickCount=1,
+            )
 
     def picture(self, file: Path) -> None:
         file.write_bytes(b64decode(self.send("Page.captureScreenshot")["data"]))

@@ -13,8 +13,8 @@ WORD = "{}\t{}\t_\tX\t_\t{}\t0\tdep\t_\t_\n"
 
 # Of a model's folder.
 EXAMPLE = (
-    "# text = Így c d.\n1\tÍgy\t_\tX\t_\tA=b\t_\t_\t_\t_\n2\tc d\t_\tX\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
-    "3\t.\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+    "# text = Így c d.\n1\tÍgy\t_\tX\t_\tA=b\t_\t_\t_\t_\n2\tc "
+    "d\t_\tX\t_\t_\t_\t_\t_\tSpaceAfter=No\n3\t.\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
 )
 
 
@@ -30,7 +30,9 @@ def document(seed: int, sentences: int = 3) -> str:
     for number in range(sentences):
         text += f"# sent_id = {seed}-{number}\n"
         for place in range(1, rng.randint(2, 12)):
-            text += WORD.format(place, rng.choice(["a", "b", "é", "<c>"]), rng.choice(["_", "A=b", "A=b|C=d"]))
+            text += WORD.format(
+                place, rng.choice(["a", "b", "é", "<c>"]), rng.choice(["_", "A=b", "A=b|C=d"])
+            )
         text += "\n"
     return text
 

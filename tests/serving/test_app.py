@@ -1,4 +1,6 @@
-"""The server over HTTP: every answer is what parse.py writes; what is wrong is a line with a status of 4xx."""
+"""The server over HTTP: every answer is what parse.py writes;
+what is wrong is a line with a status of 4xx.
+"""
 
 import html
 import json
@@ -47,12 +49,18 @@ def client(service):
         yield client
 
 
-_MULTIPART = b'--x\r\nContent-Disposition: form-data; name="data"\r\n\r\n' + b"a" * 30_000 + b"-a\r\n--x--\r\n"
+_MULTIPART = (
+    b'--x\r\nContent-Disposition: form-data; name="data"\r\n\r\n'
+    + b"a" * 30_000
+    + b"-a\r\n--x--\r\n"
+)
 _MULTIPART_TYPE = "multipart/form-data; boundary=x"
 
 
 def multipart(client, content_type: str):
-    return client.post("/process?input=horizontal", content=_MULTIPART, headers={"content-type": content_type})
+    return client.post(
+        "/process?input=horizontal", content=_MULTIPART, headers={"content-type": content_type}
+    )
 
 
 def test_health_and_models(client):
@@ -67,13 +75,17 @@ def test_a_request_is_a_line_of_the_log(client, caplog):
     with caplog.at_level("INFO", "parser.serving.app"):
         client.post("/process?model=secret", data={"data": document(1), "parser": ""})
         client.get("/a%0Ab")
-    lines = [record.getMessage() for record in caplog.records if record.name == "parser.serving.app"]
+    lines = [
+        record.getMessage() for record in caplog.records if record.name == "parser.serving.app"
+    ]
     assert [line.rpartition(",")[0] for line in lines] == ["POST /process 400", "GET /a%0Ab 404"]
 
 
 @pytest.mark.parametrize("place", ["read", "_rewritten"])
 @pytest.mark.parametrize("path", ["/process", "/"])
-def test_a_fault_of_ours_is_no_bad_request_and_is_logged_with_its_traceback(service, monkeypatch, caplog, place, path):
+def test_a_fault_of_ours_is_no_bad_request_and_is_logged_with_its_traceback(
+    service, monkeypatch, caplog, place, path
+):
     def fail(*_: object) -> None:
         raise ValueError("zip() argument 2 is shorter than argument 1")
 
@@ -84,8 +96,14 @@ def test_a_fault_of_ours_is_no_bad_request_and_is_logged_with_its_traceback(serv
             500,
             "the server failed on this; its log says why, and asks to report it\n",
         )
-    assert "this is a fault of optimal-step, not of the request; please report it, with the lines below" in caplog.messages
-    with TestClient(create_app(service)) as client, pytest.raises(RuntimeError, match=r"ValueError: zip\(\) arg") as fault:
+    assert (
+        "this is a fault of optimal-step, not of the request; please report it, "
+        "with the lines below" in caplog.messages
+    )
+    with (
+        TestClient(create_app(service)) as client,
+        pytest.raises(RuntimeError, match=r"ValueError: zip\(\) arg") as fault,
+    ):
         client.post(path, data={"data": document(1), "parser": ""})
     assert fault.value.__cause__ is not None
     assert fault.traceback  # the server's log has both tracebacks
@@ -102,12 +120,20 @@ def test_get_and_post_forms_and_files(client, service):
         client.post("/process", params=others, data={"data": text}),
         client.post("/process", files={name: (None, value) for name, value in fields.items()}),
         client.post("/process", data=others, files={"data": ("/etc/passwd", text)}),
-        client.post("/process", data=others, files={"data": ("../../x", text.encode(), "application/octet-stream")}),
+        client.post(
+            "/process",
+            data=others,
+            files={"data": ("../../x", text.encode(), "application/octet-stream")},
+        ),
     ]
     for answer in answers:
         assert answer.status_code == 200, answer.text
         assert answer.headers["content-type"] == "application/json"
-        assert answer.json() == {"model": "toy", "acknowledgements": [], "result": parsed(service.model, text)}
+        assert answer.json() == {
+            "model": "toy",
+            "acknowledgements": [],
+            "result": parsed(service.model, text),
+        }
         assert "é" in answer.content.decode()
     assert multipart(client, f'{_MULTIPART_TYPE}; charset="UTF-8"').status_code == 200
 
@@ -115,17 +141,57 @@ def test_get_and_post_forms_and_files(client, service):
 @pytest.mark.parametrize(
     ("send", "status", "told"),
     [
-        (lambda c: c.get("/process"), 400, "data is missing; give the text, or the sentences, as the parameter data"),
-        (lambda c: c.get("/process?data=%FF"), 400, "the parameters cannot be read: 'utf-8' codec"),
-        (lambda c: c.get("/process?" + "a=&" * 99), 400, "the parameters cannot be read: Max number"),
-        (lambda c: c.post("/process", data={"data": "1\ta"}), 400, "data, line 1, sentence 1: 2 columns where CoNLL-U has 10"),
-        (lambda c: c.post("/process", files={"data": b"\xff"}), 400, "the request is not UTF-8 at byte"),
-        (lambda c: c.post("/process", json={"data": ""}), 400, "send a form: Content-Type application/x-www-form-urlencoded"),
-        (lambda c: multipart(c, "multipart/form-data"), 400, "the multipart form cannot be read: Missing boundary"),
+        (
+            lambda c: c.get("/process"),
+            400,
+            "data is missing; give the text, or the sentences, as the parameter data",
+        ),
+        (
+            lambda c: c.get("/process?data=%FF"),
+            400,
+            "the parameters cannot be read: 'utf-8' codec",
+        ),
+        (
+            lambda c: c.get("/process?" + "a=&" * 99),
+            400,
+            "the parameters cannot be read: Max number",
+        ),
+        (
+            lambda c: c.post("/process", data={"data": "1\ta"}),
+            400,
+            "data, line 1, sentence 1: 2 columns where CoNLL-U has 10",
+        ),
+        (
+            lambda c: c.post("/process", files={"data": b"\xff"}),
+            400,
+            "the request is not UTF-8 at byte",
+        ),
+        (
+            lambda c: c.post("/process", json={"data": ""}),
+            400,
+            "send a form: Content-Type application/x-www-form-urlencoded",
+        ),
+        (
+            lambda c: multipart(c, "multipart/form-data"),
+            400,
+            "the multipart form cannot be read: Missing boundary",
+        ),
         # Decoding by this codec takes time that is the square of the length.
-        (lambda c: multipart(c, f"{_MULTIPART_TYPE}; charset=punycode"), 400, "Content-Type names a charset other than UTF-8"),
-        (lambda c: multipart(c, f'{_MULTIPART_TYPE}; Charset*="x"'), 400, "Content-Type names a charset other than UTF-8"),
-        (lambda c: c.post("/process", data={"data": "a" * 100_001}), 413, "the request has more than 100,000 bytes; send"),
+        (
+            lambda c: multipart(c, f"{_MULTIPART_TYPE}; charset=punycode"),
+            400,
+            "Content-Type names a charset other than UTF-8",
+        ),
+        (
+            lambda c: multipart(c, f'{_MULTIPART_TYPE}; Charset*="x"'),
+            400,
+            "Content-Type names a charset other than UTF-8",
+        ),
+        (
+            lambda c: c.post("/process", data={"data": "a" * 100_001}),
+            413,
+            "the request has more than 100,000 bytes; send",
+        ),
         (lambda c: c.get("/etc/passwd"), 404, "only /, /health, /models and /process exist"),
         (lambda c: c.get("/docs"), 404, "only /, /health, /models and /process exist"),
         (lambda c: c.put("/process"), 405, "Method Not Allowed"),
@@ -133,7 +199,10 @@ def test_get_and_post_forms_and_files(client, service):
 )
 def test_errors_are_a_line(client, send, status, told):
     answer = send(client)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "text/plain; charset=utf-8")
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "text/plain; charset=utf-8",
+    )
     assert answer.text.startswith(told)
     assert answer.text.count("\n") == 1
 
@@ -147,7 +216,9 @@ def test_no_file_is_opened_for_a_request(client, monkeypatch, tmp_path):
     mimetypes.init()  # reads files, for the client
     monkeypatch.setattr("builtins.open", None)
     monkeypatch.setattr("io.open", None)
-    answer = client.post("/process", files={"data": (str(secret), document(2)), "parser": (None, "")})
+    answer = client.post(
+        "/process", files={"data": (str(secret), document(2)), "parser": (None, "")}
+    )
     assert answer.status_code == 200
 
 
@@ -163,7 +234,8 @@ def test_the_page(client, service):
         assert "other arcs considered" in answer.text
         assert "&lt;c&gt;" in answer.text
         assert "<c>" not in answer.text
-    # Nothing comes from anywhere else, and nothing is run but one script, which the policy knows by its hash.
+    # Nothing comes from anywhere else, and nothing is run but one script,
+    # which the policy knows by its hash.
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert not re.search(r"<link|<img|<iframe|\bsrc=|\bhref=|@import|url\(|\bon\w+=", answer.text)
@@ -178,7 +250,9 @@ def test_the_page(client, service):
 def test_the_title_names_the_project_and_probabilities_are_folded(client):
     shown = client.post("/", data={"data": "a b é"}).text
     assert "<title>optimal-step: toy</title>" in shown
-    folded = shown.partition('<details class="probabilities"><summary>Probabilities</summary>')[2].partition("</details>")[0]
+    folded = shown.partition('<details class="probabilities"><summary>Probabilities</summary>')[
+        2
+    ].partition("</details>")[0]
     assert "<th>other arcs considered</th>" in folded
     assert "Probability: of the step that made the arc" in folded
     assert shown.count("other arcs considered") == 1
@@ -186,7 +260,12 @@ def test_the_title_names_the_project_and_probabilities_are_folded(client):
 
 def test_the_page_lists_what_was_corrected_with_a_button_for_each(client):
     """The buttons also work without the script."""
-    fields = {"data": "a <c> é a\nb", "heads": "1.2=4:obj 1.3=4 1.4=0", "own_heads": "1.2", "upos": "1.3=NOUN"}
+    fields = {
+        "data": "a <c> é a\nb",
+        "heads": "1.2=4:obj 1.3=4 1.4=0",
+        "own_heads": "1.2",
+        "upos": "1.3=NOUN",
+    }
     shown = client.post("/", data=fields).text
     [listed] = re.findall(r'<ul class="corrections">(.*?)</ul>', shown, re.DOTALL)
     assert re.findall(r"<li>(.*?): ", listed) == ["&lt;c&gt;_2", "é_3", "a_4"]
@@ -202,16 +281,22 @@ def test_the_page_lists_what_was_corrected_with_a_button_for_each(client):
     again = client.post("/", data=fields | {"undo": "1.3.upos"}).text
     assert "Undo 3 corrections" in again
     assert "UPOS <b>" not in again
-    both = client.post("/", data={"data": "a b é", "heads": "1.2=3:obj"}).text  # without its head, there is no relation
+    # without its head, there is no relation
+    both = client.post("/", data={"data": "a b é", "heads": "1.2=3:obj"}).text
     assert 'value="1.2.head">undo both</button>' in both
     assert 'value="1.2.deprel">undo</button>' in both
     downloaded = client.post("/", data=fields | {"download": ""}).text
-    assert downloaded.count("# corrected = 2 deprel; 3 head upos; 4 head\n") == downloaded.count("# corrected") == 1
+    assert (
+        downloaded.count("# corrected = 2 deprel; 3 head upos; 4 head\n")
+        == downloaded.count("# corrected")
+        == 1
+    )
 
 
 def test_the_page_parses_the_models_example(client):
     assert '<button name="example">' not in client.get("/").text  # of a model without one
-    service = Service(model_of_kind(), "toy", example=EXAMPLE)  # it also reads FEATS, which are there
+    # it also reads FEATS, which are there
+    service = Service(model_of_kind(), "toy", example=EXAMPLE)
     with TestClient(create_app(service, Limits(seconds=600))) as client:
         answer = client.get("/", params={"data": "", "example": ""})
     assert (answer.status_code, answer.text.count("<svg")) == (200, 2)
@@ -229,7 +314,9 @@ def test_what_is_shown_is_downloaded(client, service, heads):
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''toy.conllu"
     trees = answer.text.strip().split("\n\n")
     assert len(trees) == 22  # of which the page shows ten
-    shown_trees = [html.unescape(pre).strip() for pre in re.findall("<pre>(.*?)</pre>", shown.text, re.DOTALL)]
+    shown_trees = [
+        html.unescape(pre).strip() for pre in re.findall("<pre>(.*?)</pre>", shown.text, re.DOTALL)
+    ]
     assert shown_trees == trees[:10]
     assert not heads or f"\tb\t_\t_\t_\t_\t2\t{known}\t" in trees[1]
     wrong = client.post("/", data={"data": "1\ta" + "\t_" * 8 + "\n3\t", "download": ""})
@@ -244,15 +331,24 @@ def test_pages_of_any_origin_may_ask(client, path):
     assert (too_long.status_code, too_long.headers["access-control-allow-origin"]) == (413, "*")
     before = client.options(
         path,
-        headers=asking | {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type, x-mine"},
+        headers=asking
+        | {
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "content-type, x-mine",
+        },
     )
     assert before.status_code == 200
     assert before.headers["access-control-allow-origin"] == "*"
-    assert {"GET", "POST", "OPTIONS"} <= {*before.headers["access-control-allow-methods"].split(", ")}
+    assert {"GET", "POST", "OPTIONS"} <= {
+        *before.headers["access-control-allow-methods"].split(", ")
+    }
     assert before.headers["access-control-allow-headers"] == "content-type, x-mine"
     assert "access-control-allow-credentials" not in before.headers
     if path != "/none":
-        assert (client.options(path).status_code, client.options(path).headers["allow"]) == (204, "GET, HEAD, POST, OPTIONS")
+        assert (client.options(path).status_code, client.options(path).headers["allow"]) == (
+            204,
+            "GET, HEAD, POST, OPTIONS",
+        )
 
 
 @pytest.mark.parametrize("prefix", ["", "/a/parser"])
@@ -260,7 +356,10 @@ def test_below_a_path_of_another_server(service, prefix):
     """That server may have taken the path off."""
     with TestClient(create_app(service, Limits(seconds=600), "/a/parser")) as client:
         assert client.get(f"{prefix}/health").json() == {"status": "ok", "model": "toy"}
-        assert client.post(f"{prefix}/process", data={"data": document(1), "parser": ""}).status_code == 200
+        assert (
+            client.post(f"{prefix}/process", data={"data": document(1), "parser": ""}).status_code
+            == 200
+        )
         moved = client.get(f"{prefix}/models/", follow_redirects=False)
         assert moved.headers["location"] == "http://testserver/a/parser/models"
         shown = client.get(f"{prefix}/", params={"data": "a b"}).text
@@ -285,12 +384,15 @@ def test_the_page_shows_what_the_parser_found(service):
     sentence = sentence.partition("<summary>The computation")[0]
     rows = re.findall(r"<tr><td>(\d+)</td><td>[^<]*</td><td>([^<]*)</td><td>([^<]*)</td>", sentence)
     columns = [line.split("\t") for line in answer.splitlines() if line[:1].isdigit()]
-    assert [(number, head.rpartition("_")[2].replace("ROOT", "0"), deprel) for number, head, deprel in rows] == [
-        (c[0], c[6], c[7]) for c in columns
-    ]
+    assert [
+        (number, head.rpartition("_")[2].replace("ROOT", "0"), deprel)
+        for number, head, deprel in rows
+    ] == [(c[0], c[6], c[7]) for c in columns]
 
 
-def test_the_page_draws_no_very_long_sentence_and_says_what_is_wrong_with_what_was_typed(client, monkeypatch):
+def test_the_page_draws_no_very_long_sentence_and_says_what_is_wrong_with_what_was_typed(
+    client, monkeypatch
+):
     monkeypatch.setattr(page, "LONGEST", 3)
     shown = client.post("/", data={"data": "a b a b\na b a"}).text
     assert shown.count('data-copy="svg"') == 1
@@ -304,7 +406,9 @@ def test_the_page_draws_no_very_long_sentence_and_says_what_is_wrong_with_what_w
 
 
 @contextmanager
-def running_server(service: Service, of_connections: Limits, given: socket.socket | None = None) -> Iterator[tuple[str, int]]:
+def running_server(
+    service: Service, of_connections: Limits, given: socket.socket | None = None
+) -> Iterator[tuple[str, int]]:
     """A server that listens, on a socket if one is given; its address, and its port."""
     uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -312,7 +416,9 @@ def running_server(service: Service, of_connections: Limits, given: socket.socke
     with given or socket.create_server(("127.0.0.1", 0)) as listening:
         address = listening.getsockname()
         app = create_app(service, Limits(seconds=600))
-        config = uvicorn.Config(app, http=closing(AutoHTTPProtocol, of_connections), log_level="warning", ws="none")
+        config = uvicorn.Config(
+            app, http=closing(AutoHTTPProtocol, of_connections), log_level="warning", ws="none"
+        )
         running = uvicorn.Server(config)
         thread = Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -336,7 +442,9 @@ ASKED = b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 @pytest.fixture
 def connected():
     with ExitStack() as opened:
-        yield lambda address, n: [opened.enter_context(socket.create_connection(address)) for _ in range(n)]
+        yield lambda address, n: [
+            opened.enter_context(socket.create_connection(address)) for _ in range(n)
+        ]
 
 
 def test_connections_that_bring_no_request_and_too_many_are_closed(service, connected):
@@ -356,11 +464,16 @@ def test_connections_that_bring_no_request_and_too_many_are_closed(service, conn
 def test_clients_at_the_same_time_and_one_that_sends_too_much_see_the_answer(server, service):
     import httpx2
 
-    assert httpx2.post(f"{server}/process", data={"data": "a" * 8_000_000}, timeout=600).status_code == 413
+    assert (
+        httpx2.post(f"{server}/process", data={"data": "a" * 8_000_000}, timeout=600).status_code
+        == 413
+    )
     texts = [document(seed) for seed in range(60)]
 
     def ask(text: str) -> str:
-        return httpx2.post(f"{server}/process", data={"data": text, "parser": ""}, timeout=600).json()["result"]
+        return httpx2.post(
+            f"{server}/process", data={"data": text, "parser": ""}, timeout=600
+        ).json()["result"]
 
     with ThreadPoolExecutor(12) as threads:
         assert list(threads.map(ask, texts)) == [parsed(service.model, text) for text in texts]
@@ -390,20 +503,30 @@ def test_a_unix_socket(service, tmp_path, monkeypatch):
                 assert asked() == b"HTTP/1.1 200"
     Path("file").write_text("mine")
     for wrong in ("file", "none/socket", "a" * 200):
-        with pytest.raises(ValueError, match="no socket can be made there"), serve._listening_file(Path(wrong)):
+        with (
+            pytest.raises(ValueError, match="no socket can be made there"),
+            serve._listening_file(Path(wrong)),
+        ):
             pass
     assert Path("file").read_text() == "mine"
 
 
 def test_a_client_of_udpipe_works(server, service):
-    online = pytest.importorskip("udapi.tool.udpipeonline", reason="udapi is not installed (it comes with udtools)")
+    online = pytest.importorskip(
+        "udapi.tool.udpipeonline", reason="udapi is not installed (it comes with udtools)"
+    )
     udpipe = online.UDPipeOnline("toy", server)
     assert udpipe.list_models() == ["toy"]
     text = document(6)
     request = {"model": "toy", "data": text, "parser": ""}
     assert udpipe.perform_request_urlencoded(request) == parsed(service.model, text)
     assert udpipe.perform_request(request).replace("\r\n", "\n") == parsed(service.model, text)
-    assert udpipe.perform_request_urlencoded({"data": "a b\nc", "input": "horizontal", "output": "vertical"}) == "a\nb\n\nc\n\n"
+    assert (
+        udpipe.perform_request_urlencoded(
+            {"data": "a b\nc", "input": "horizontal", "output": "vertical"}
+        )
+        == "a\nb\n\nc\n\n"
+    )
 
 
 @pytest.fixture
@@ -416,8 +539,14 @@ def open_browser(tmp_path):
 def test_the_page_in_a_browser(server, tmp_path):
     command = [str(BROWSER), *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}"]
     # No other host can be found, so that what the page needs is all here.
-    command += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=900,1200", "--dump-dom"]
-    done = subprocess.run([*command, f"{server}/?data={quote('a b é a')}"], capture_output=True, text=True)
+    command += [
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        "--window-size=900,1200",
+        "--dump-dom",
+    ]
+    done = subprocess.run(
+        [*command, f"{server}/?data={quote('a b é a')}"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("<svg") == 2
     assert done.stdout.count('<section data-made="" hidden="">') >= 1  # the script has run
@@ -457,7 +586,9 @@ def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
         def answered(start: list[float], end: list[float]) -> None:
             """Drags; the page must stay where it is."""
             at = browser.value("scrollY")
-            browser.value(f"void (answered = {ANSWERED}.then({FRAME}).then({FRAME}).then(() => scrollY))")
+            browser.value(
+                f"void (answered = {ANSWERED}.then({FRAME}).then({FRAME}).then(() => scrollY))"
+            )
             browser.drag(start, end)
             assert browser.value("answered") == at > 0
 
@@ -466,7 +597,8 @@ def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
         browser.value("void (details = document.querySelector('details')).toggleAttribute('open')")
         browser.value("document.querySelector('.sentence').scrollIntoView()")
         before = browser.value(HEADS)
-        child = next(word for word in range(1, 6) if before[word - 1] != 0)  # so that the root changes, too
+        # so that the root changes, too
+        child = next(word for word in range(1, 6) if before[word - 1] != 0)
         places = browser.value(WORDS)
         top = browser.value("document.querySelector('.sentence > .tree').getBoundingClientRect().y")
         answered(places[child - 1], [places[child - 1][0], top + 5])  # above the drawing
@@ -476,7 +608,11 @@ def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
         assert (after[child - 1], after.count(0)) == (0, 1)
 
         # On one side of the root, so that the arcs do not cross.
-        pairs = [(other, head) for other, head in permutations(range(1, 6), 2) if (other - child) * (head - child) > 0]
+        pairs = [
+            (other, head)
+            for other, head in permutations(range(1, 6), 2)
+            if (other - child) * (head - child) > 0
+        ]
         other, head = next((other, head) for other, head in pairs if after[other - 1] != head)
         places = browser.value(WORDS)
         answered(places[other - 1], places[head - 1])
@@ -490,7 +626,9 @@ def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
         # A cycle is refused below the tree, which stays.
         places = browser.value(WORDS)
         answered(places[head - 1], places[other - 1])
-        assert "a cycle" in browser.value("document.querySelector('.sentence > [role=alert]').textContent")
+        assert "a cycle" in browser.value(
+            "document.querySelector('.sentence > [role=alert]').textContent"
+        )
         assert browser.value(CORRECTIONS) == f"1.{child}=0 1.{other}={head}"
         assert browser.value(HEADS) == final
 
@@ -500,7 +638,9 @@ def test_trees_are_corrected_in_place(server, tmp_path, open_browser):
         browser.value("void (typed.value = typed.defaultValue, typed.oninput())")
         assert not browser.value("document.querySelector('[name=download]').disabled")
 
-        browser.value(f"void (answered = {ANSWERED}, document.querySelector('button[name=forget]').click())")
+        browser.value(
+            f"void (answered = {ANSWERED}, document.querySelector('button[name=forget]').click())"
+        )
         browser.value("answered")
         assert browser.value(HEADS) == before
         assert browser.value(CORRECTIONS) == ""
@@ -536,7 +676,9 @@ def test_relations_are_corrected_and_kept_by_the_next_parse(server, service, ope
                 browser.wait("Page.loadEventFired")
             assert browser.value(CORRECTIONS) == f"1.{word}={heads[word - 1]}:{wanted}"
             assert browser.value(HEADS)[word - 1] == heads[word - 1]
-            assert wanted in browser.value(f"document.querySelector('.given.named[data-child=\"{word}\"]').textContent")
+            assert wanted in browser.value(
+                f"document.querySelector('.given.named[data-child=\"{word}\"]').textContent"
+            )
 
 
 CURVE_ENDS_AT = """(() => {
@@ -567,9 +709,23 @@ def test_keys_tags_and_single_undoing_in_a_browser(server, service, open_browser
             browser.send("Input.dispatchMouseEvent", type=kind, **mouse)
             if target is not None:
                 end_x, end_y, targets = browser.value(CURVE_ENDS_AT)
-                assert (abs(end_x - place[0]) < 1, abs(end_y - place[1]) < 1, targets) == (True, True, target)
-        browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1, clickCount=1)
-        browser.send("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, button="left", clickCount=1)
+                assert (abs(end_x - place[0]) < 1, abs(end_y - place[1]) < 1, targets) == (
+                    True,
+                    True,
+                    target,
+                )
+        browser.send(
+            "Input.dispatchMouseEvent",
+            type="mouseMoved",
+            x=x,
+            y=y,
+            button="left",
+            buttons=1,
+            clickCount=1,
+        )
+        browser.send(
+            "Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, button="left", clickCount=1
+        )
         assert browser.value("document.querySelectorAll('.dragged, .target').length") == 0
 
         def answered(action: str) -> None:
@@ -582,17 +738,27 @@ def test_keys_tags_and_single_undoing_in_a_browser(server, service, open_browser
         assert browser.value("[tags.hidden, relations.hidden]") == [False, True]
         answered("tags.value = 'NOUN', tags.onchange()")
         assert browser.value("form.elements.upos.value") == "1.3=NOUN"
-        assert browser.value("[...document.querySelectorAll('.corrected')].map(tag => tag.textContent)") == ["NOUN"]
-        assert browser.value("document.querySelector('pre').textContent").count("# corrected = 3 upos\n") == 1
+        assert browser.value(
+            "[...document.querySelectorAll('.corrected')].map(tag => tag.textContent)"
+        ) == ["NOUN"]
+        assert (
+            browser.value("document.querySelector('pre').textContent").count(
+                "# corrected = 3 upos\n"
+            )
+            == 1
+        )
 
-        # A relation that was chosen stays where the head is changed, and each correction is undone alone.
+        # A relation that was chosen stays where the head is changed,
+        # and each correction is undone alone.
         heads = browser.value(HEADS)
         word = next(word for word in range(1, 6) if heads[word - 1] != 0)
         place = browser.value(RELATION.replace("WORD", str(word)))
         browser.drag(place, place)
         answered(f"relations.value = {json.dumps(service.relations[0])}, relations.onchange()")
         assert browser.value("form.elements.own_heads.value") == f"1.{word}"
-        head = next(n for n in range(1, 6) if n not in (word, heads[word - 1]) and heads[n - 1] != word)
+        head = next(
+            n for n in range(1, 6) if n not in (word, heads[word - 1]) and heads[n - 1] != word
+        )
         places = browser.value(WORDS)
         browser.value(f"void (answered = {ANSWERED}.then({FRAME}).then({FRAME}))")
         browser.drag(places[word - 1], places[head - 1])

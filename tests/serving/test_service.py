@@ -1,4 +1,6 @@
-"""What a service answers is what parse.py writes; jobs that wait are worked on together; limits of requests."""
+"""What a service answers is what parse.py writes; jobs that wait are worked on together;
+limits of requests.
+"""
 
 import asyncio
 import json
@@ -20,7 +22,13 @@ from parser.data.lemma_lexicon import LemmaLexicon
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.given_arcs import GivenArcs
-from parser.decoding.parse_options import NoTagsError, OutputFormat, ParseOptions, SentenceEnds, TagUse
+from parser.decoding.parse_options import (
+    NoTagsError,
+    OutputFormat,
+    ParseOptions,
+    SentenceEnds,
+    TagUse,
+)
 from parser.decoding.predictor import Predictor
 from parser.serving import corrections, page
 from parser.serving import service as module
@@ -50,7 +58,9 @@ def tagging() -> Service:
 def test_many_at_a_time_are_as_each_alone_and_a_bad_one_loses_itself(service, monkeypatch, share):
     monkeypatch.setattr(module, "_SHARE", share)
     documents = [document(seed, seed % 4) for seed in range(12)]
-    answers = service.answers([job(data=text, parser="") for text in [*documents[:6], "1\ta\n\n", *documents[6:]]])
+    answers = service.answers(
+        [job(data=text, parser="") for text in [*documents[:6], "1\ta\n\n", *documents[6:]]]
+    )
     assert isinstance(answers.pop(6), ConlluError)
     assert answers == [parsed(service.model, text) for text in documents]
 
@@ -91,7 +101,11 @@ def test_steps_that_are_not_asked_for_are_not_done(service, tagging):
     text = document(2)
     assert service.answers([job(data=text), job(data=text, output="conllu")]) == [text, text]
     everything, tree, tags = tagging.answers(
-        [job(data=text, tagger="", parser=""), job(data=text, parser=""), job(data=text, tagger="")]
+        [
+            job(data=text, tagger="", parser=""),
+            job(data=text, parser=""),
+            job(data=text, tagger=""),
+        ]
     )
     assert everything == parsed(tagging.model, text, TagUse.OVERWRITE)
     assert tree == parsed(tagging.model, text)
@@ -107,7 +121,9 @@ def test_lemmas_are_written_with_the_tags():
     lexicon = LemmaLexicon({("_", "_"): {"b": "written"}})
     for given in (None, lexicon):
         service = Service(model, "lemmas", ParseOptions(allow_missing_columns=True, lexicon=given))
-        everything, tags = service.answers([job(data=text, tagger="", parser=""), job(data=text, tagger="")])
+        everything, tags = service.answers(
+            [job(data=text, tagger="", parser=""), job(data=text, tagger="")]
+        )
         of_all, of_tags, of_none = map(columns_of, (everything, tags, text))
         assert of_tags == [a[:6] + n[6:] for a, n in zip(of_all, of_none, strict=True)]
         lemmas = {(form, lemma) for _, form, lemma, *_ in of_all}
@@ -119,9 +135,14 @@ def test_lemmas_are_written_with_the_tags():
 
 def test_simple_formats(service):
     (found,) = service.answers([job(data="a b  c\n\nd\u00a0e\n", input="horizontal", parser="")])
-    lines = "".join(WORD.format(i, w, "_").replace("X", "_").replace("0\tdep", "_\t_") for i, w in enumerate("abc", 1))
+    lines = "".join(
+        WORD.format(i, w, "_").replace("X", "_").replace("0\tdep", "_\t_")
+        for i, w in enumerate("abc", 1)
+    )
     assert found.startswith("# sent_id = 1\n# text = a b c\n")
-    rest = "# sent_id = 2\n# text = d e\n" + WORD.format(1, "d e", "_").replace("X", "_").replace("0\tdep", "_\t_")
+    rest = "# sent_id = 2\n# text = d e\n" + WORD.format(1, "d e", "_").replace("X", "_").replace(
+        "0\tdep", "_\t_"
+    )
     assert found == parsed(service.model, f"# sent_id = 1\n# text = a b c\n{lines}\n{rest}\n")
     vertical, horizontal, back = service.answers(
         [
@@ -141,15 +162,27 @@ def test_simple_formats(service):
         ({"data": "", "model": "other"}, "model=other is not served here; the model is toy-small"),
         ({"data": "", "tagger": ""}, "toy-small predicts no tags; leave out tagger"),
         ({"data": "", "tokenizer": ""}, "toy-small has no tokenizer; give words"),
-        ({"data": "# a\n\nA dog.\n"}, "data has no tabs, so it is not CoNLL-U; send input=horizontal"),
-        ({"data": WORD.format(1, "a", "_") + "1" * 3000, "model": "toy"}, "data, line 2, sentence 1: 1 column "),
-        ({"data": "a " * 2001, "input": "horizontal"}, "sent_id 1.: 2,001 words, but at most 2,000 are allowed; split it"),
+        (
+            {"data": "# a\n\nA dog.\n"},
+            "data has no tabs, so it is not CoNLL-U; send input=horizontal",
+        ),
+        (
+            {"data": WORD.format(1, "a", "_") + "1" * 3000, "model": "toy"},
+            "data, line 2, sentence 1: 1 column ",
+        ),
+        (
+            {"data": "a " * 2001, "input": "horizontal"},
+            "sent_id 1.: 2,001 words, but at most 2,000 are allowed; split it",
+        ),
         (
             {"data": "", "tokenizer": "ranges;range"},
             r"range is not known \(did you mean ranges\?\); leave it empty, or say pres",
         ),
         ({"data": "", "parser": "x" * 100}, "parser=x{60}... is not known; leave it empty"),
-        ({"data": "", "input": "../a"}, "input=../a is not known; known: conllu, horizontal, vertical"),
+        (
+            {"data": "", "input": "../a"},
+            "input=../a is not known; known: conllu, horizontal, vertical",
+        ),
         ({"data": "", "output": "matxin"}, "output=matxin is not known"),
         ({"data": "", "output": "conllu=v3"}, "output=conllu=v3 is not known"),
     ],
@@ -160,7 +193,12 @@ def test_what_cannot_be_asked_or_done(service, fields, told):
 
 
 def test_what_clients_of_udpipe_send():
-    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), TextPipeline(tiny_tokenizer()))
+    service = Service(
+        model_of_kind(),
+        "toy",
+        ParseOptions(allow_missing_columns=True),
+        TextPipeline(tiny_tokenizer()),
+    )
     with pytest.raises(RequestError, match="send tokenizer= for text, or input=horizontal"):
         service.read(Request.of({"data": "A dog."}))
     text = "1  du a.  b."
@@ -171,14 +209,27 @@ def test_what_clients_of_udpipe_send():
             job(data=text, tokenizer="presegmented;ranges"),
         ]
     )
-    by_line, within = service.answers([job(data="a b\nc a. b", tokenizer=how) for how in ("presegmented", "paragraph;ranges")])
-    assert (by_line.count("# text"), within.count("# text"), within.count("TokenRange")) == (2, 3, 6)
-    with pytest.raises(RequestError, match="presegmented and paragraph, which exclude each other; leave one out"):
+    by_line, within = service.answers(
+        [job(data="a b\nc a. b", tokenizer=how) for how in ("presegmented", "paragraph;ranges")]
+    )
+    assert (by_line.count("# text"), within.count("# text"), within.count("TokenRange")) == (
+        2,
+        3,
+        6,
+    )
+    with pytest.raises(
+        RequestError, match="presegmented and paragraph, which exclude each other; leave one out"
+    ):
         job(data=text, tokenizer="presegmented;paragraph")
     shown = form_page(service, {"data": text, "sentences": "paragraph"})
     assert '<option value="paragraph" selected>at line ends, and where' in shown
-    assert page_request(service, {"data": text, "sentences": "paragraph"}).sentences == SentenceEnds.PARAGRAPH
-    with pytest.raises(RequestError, match="sentences=a is not known; known: model, line, paragraph"):
+    assert (
+        page_request(service, {"data": text, "sentences": "paragraph"}).sentences
+        == SentenceEnds.PARAGRAPH
+    )
+    with pytest.raises(
+        RequestError, match="sentences=a is not known; known: model, line, paragraph"
+    ):
         page_request(service, {"data": text, "sentences": "a"})
     assert [(columns[0], columns[1], columns[9]) for columns in columns_of(ranges)] == [
         ("1", "1", r"SpacesAfter=\s\s|TokenRange=0:1"),
@@ -190,7 +241,9 @@ def test_what_clients_of_udpipe_send():
         ("1", "b", "SpaceAfter=No|TokenRange=10:11"),
         ("2", ".", "SpaceAfter=No|TokenRange=11:12"),
     ]
-    assert [columns[:9] for columns in columns_of(ranges)] == [columns[:9] for columns in columns_of(plain)]
+    assert [columns[:9] for columns in columns_of(ranges)] == [
+        columns[:9] for columns in columns_of(plain)
+    ]
     assert (plain.count("# text"), ranges.count("# text"), lines.count("# text")) == (2, 2, 1)
 
 
@@ -206,7 +259,12 @@ def test_input_without_tags_is_refused():
 def test_names_and_root_paths(tmp_path):
     assert name_of(tmp_path / "hu" / "model") == name_of(tmp_path / "hu") == "hu"
     assert name_of(tmp_path / "hu" / "2026-01-02_03-04-05-678901" / "model") == "hu"
-    assert [serve._root_path(given) for given in ("/parser", "a/b/", "/", "")] == ["/parser", "/a/b", "", ""]
+    assert [serve._root_path(given) for given in ("/parser", "a/b/", "/", "")] == [
+        "/parser",
+        "/a/b",
+        "",
+        "",
+    ]
 
 
 def with_heads(service: Service, data: str, heads: str) -> str | Exception:
@@ -223,19 +281,31 @@ def test_given_heads_and_relations_are_kept_by_the_page(kind):
     heads = [columns[6] for columns in columns_of(with_heads(service, data, "1.2=4 2.1=0"))]
     assert (heads[1], heads[4], len(heads)) == ("4", "0", 6)
     trees = [columns_of(tree) for tree in with_heads(service, data, "").strip().split("\n\n")]
-    number, word = next((n, w) for n, tree in enumerate(trees) for w, columns in enumerate(tree) if columns[6] != "0")
+    number, word = next(
+        (n, w)
+        for n, tree in enumerate(trees)
+        for w, columns in enumerate(tree)
+        if columns[6] != "0"
+    )
     head, was = trees[number][word][6:8]
     wanted = next(relation for relation in service.relations if relation != was)
     assert "root" not in service.relations
-    for given, relation in ((f"{number + 1}.{word + 1}={head}", was), (f"{number + 1}.{word + 1}={head}:{wanted}", wanted)):
-        found = [columns_of(tree) for tree in with_heads(service, data, given).strip().split("\n\n")]
+    for given, relation in (
+        (f"{number + 1}.{word + 1}={head}", was),
+        (f"{number + 1}.{word + 1}={head}:{wanted}", wanted),
+    ):
+        found = [
+            columns_of(tree) for tree in with_heads(service, data, given).strip().split("\n\n")
+        ]
         assert found[number][word][6] == head
         assert given.endswith(head) or found[number][word][7] == relation
 
 
 def corrected(service: Service, data: str, **fields: str) -> list[list[list[str]]]:
     """The columns of each sentence."""
-    [answer] = service.answers([page_request(service, {"data": data, "allow_missing_columns": "", **fields})])
+    [answer] = service.answers(
+        [page_request(service, {"data": data, "allow_missing_columns": "", **fields})]
+    )
     assert isinstance(answer, str), answer
     return [columns_of(tree) for tree in answer.strip().split("\n\n")]
 
@@ -278,11 +348,20 @@ def test_a_model_that_knows_no_upos_takes_those_of_ud(service):
 
 
 def test_what_was_corrected_is_said_in_a_comment(service):
-    fields = {"data": "a b é a\nb a\na", "heads": "1.3=4 1.2=3:obj 2.1=0", "own_heads": "1.2", "upos": "1.4=X 1.3=NOUN"}
+    fields = {
+        "data": "a b é a\nb a\na",
+        "heads": "1.3=4 1.2=3:obj 2.1=0",
+        "own_heads": "1.2",
+        "upos": "1.4=X 1.3=NOUN",
+    }
     [answer] = service.answers([page_request(service, fields)])
     trees = answer.split("\n\n")
     comments = [[line for line in tree.split("\n") if line.startswith("#")] for tree in trees[:3]]
-    assert [named[2:] for named in comments] == [["# corrected = 2 deprel; 3 head upos; 4 upos"], ["# corrected = 1 head"], []]
+    assert [named[2:] for named in comments] == [
+        ["# corrected = 2 deprel; 3 head upos; 4 upos"],
+        ["# corrected = 1 head"],
+        [],
+    ]
     assert columns_of(answer)[1][6:8] == ["3", "obj"]
     # The trees are made anew, so an old comment would not be true.
     [again] = service.answers([page_request(service, {"data": answer})])
@@ -302,10 +381,18 @@ def test_what_was_corrected_is_said_in_a_comment(service):
     ],
 )
 def test_each_correction_can_be_undone(service, undo, left):
-    fields = {"data": "a b é a", "heads": "1.2=3:obj 1.3=4:det", "own_heads": "1.2", "upos": "1.3=X"}
+    fields = {
+        "data": "a b é a",
+        "heads": "1.2=3:obj 1.3=4:det",
+        "own_heads": "1.2",
+        "upos": "1.3=X",
+    }
     shown = page.form_page(service, fields | {"undo": undo})
     assert dict(re.findall(r'<input type="hidden" name="(\w+)" value="(.*?)">', shown)) == left
-    answers = [service.answers([page_request(service, one)]) for one in (fields | {"undo": undo}, fields | left)]
+    answers = [
+        service.answers([page_request(service, one)])
+        for one in (fields | {"undo": undo}, fields | left)
+    ]
     assert answers[0] == answers[1]
     assert 'name="forget"' in shown
     assert 'name="forget"' not in page.form_page(service, fields | {"forget": ""})
@@ -315,8 +402,13 @@ def test_a_relation_that_does_not_fit_its_new_head_is_asked_for_again(monkeypatc
     """With a head alone; a relation that a person chose stays."""
     service = Service(model_of_kind("text"), "text")
     data = "a b é a\nb a é"
-    free = {(word, head): corrected(service, data, heads=f"1.{word}={head}")[0] for word, head in permutations(range(1, 5), 2)}
-    (word, head), tree = next(((arc, tree) for arc, tree in free.items() if tree[arc[0] - 1][7] == "det"))
+    free = {
+        (word, head): corrected(service, data, heads=f"1.{word}={head}")[0]
+        for word, head in permutations(range(1, 5), 2)
+    }
+    (word, head), tree = next(
+        (arc, tree) for arc, tree in free.items() if tree[arc[0] - 1][7] == "det"
+    )
     heads = f"1.{word}={head}"
     monkeypatch.setattr(corrections, "_MISFITS", {"X": {"det"}, "Y": {"det"}})
     monkeypatch.setattr(corrections, "_LEAST", 1e-9)
@@ -327,7 +419,8 @@ def test_a_relation_that_does_not_fit_its_new_head_is_asked_for_again(monkeypatc
     assert corrected(service, data, heads=heads)[0] == tree
     monkeypatch.setattr(corrections, "_LEAST", 1e-9)
     monkeypatch.setattr(corrections, "_PREDICATE", {"det", "obj", "root"})
-    assert corrected(service, data, heads=heads)[0] == tree  # the word itself makes its head a predicate
+    # the word itself makes its head a predicate
+    assert corrected(service, data, heads=heads)[0] == tree
 
 
 def test_the_next_relation_is_the_one_that_the_model_finds_most_probable(monkeypatch, sentences):
@@ -349,13 +442,18 @@ def test_the_next_relation_is_the_one_that_the_model_finds_most_probable(monkeyp
     logs = {}
     for relation in {*service.relations} - {own}:
         arcs = GivenArcs([[-1, 4, -1, -1, -1]], [["_", relation, "_", "_", "_"]])
-        logs[relation] = parsing.predict(model.vocabularies.encode([RawColumns(sentence)]), (), arcs).steps.arcs[2]
+        logs[relation] = parsing.predict(
+            model.vocabularies.encode([RawColumns(sentence)]), (), arcs
+        ).steps.arcs[2]
     assert after[1][7] == max(logs, key=logs.__getitem__)
 
 
 @pytest.mark.parametrize("data", ["a b é a\nb a a", document(5, 2)])
 def test_messages_about_corrections_name_no_line_of_the_request(service, data):
-    for heads, told in (("2.1=2 2.2=1", "sentence 2: a cycle: "), ("2.1=0 2.2=0", "sentence 2: several roots: ")):
+    for heads, told in (
+        ("2.1=2 2.2=1", "sentence 2: a cycle: "),
+        ("2.1=0 2.2=0", "sentence 2: several roots: "),
+    ):
         [error] = service.answers([page_request(service, {"data": data, "heads": heads})])
         assert isinstance(error, CorrectionError)
         assert str(error).startswith(told)
@@ -372,7 +470,13 @@ def test_relations_of_the_document_are_not_given(service):
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ("1.1=2:zz", "word 1 of sentence 1, with head 2, cannot have the relation zz; choose another relation"),
+        (
+            "1.1=2:zz",
+            (
+                "word 1 of sentence 1, with head 2, cannot have the relation zz; "
+                "choose another relation"
+            ),
+        ),
         ("1.1=2:root", "with head 2, cannot have the relation root"),
         ("1.1=0:dep", "with head 0, cannot have the relation dep"),
         ("1.5=1", "a head is given for word 5 of sentence 1, but there is no such word"),
@@ -393,7 +497,10 @@ def test_heads_that_cannot_be_given_are_named(service, heads, message):
         ({"upos": "1.9=X"}, "a UPOS is given for word 9 of sentence 1, but there is no such word"),
         ({"upos": "1.1"}, r"upos=1\.1 is not SENTENCE\.WORD=UPOS; leave it out"),
         ({"own_heads": "1"}, r"own_heads=1 is not SENTENCE\.WORD; leave it out"),
-        ({"undo": "1.1.lemma"}, r"undo=1\.1\.lemma is not SENTENCE\.WORD\.head, \.deprel or \.upos; leave it out"),
+        (
+            {"undo": "1.1.lemma"},
+            r"undo=1\.1\.lemma is not SENTENCE\.WORD\.head, \.deprel or \.upos; leave it out",
+        ),
     ],
 )
 def test_other_corrections_that_cannot_be_read_or_kept_are_named(service, fields, message):
@@ -411,7 +518,12 @@ def test_what_is_no_head_is_refused_and_what_keeps_none_says_so(service):
 
 @pytest.mark.parametrize(
     ("needs_tags", "tokenizer", "data"),
-    [(True, None, EXAMPLE), (True, "any", EXAMPLE), (False, "any", "Így c d."), (False, None, "Így c\u00a0d .")],
+    [
+        (True, None, EXAMPLE),
+        (True, "any", EXAMPLE),
+        (False, "any", "Így c d."),
+        (False, None, "Így c\u00a0d ."),
+    ],
 )
 def test_the_example_is_the_models_as_it_reads_it(needs_tags, tokenizer, data):
     model = SimpleNamespace(example=EXAMPLE, needs_tags=needs_tags, tokenizer=tokenizer)
@@ -420,11 +532,22 @@ def test_the_example_is_the_models_as_it_reads_it(needs_tags, tokenizer, data):
 
 def test_arcs_below_one_percent_are_folded_away(monkeypatch):
     def candidates(*others: float) -> list[list[page.Candidate]]:
-        return [[page.Candidate(0, "root", 0.9, 1, None, True), *(page.Candidate(1, "x", p, 1, None, False) for p in others)]]
+        return [
+            [
+                page.Candidate(0, "root", 0.9, 1, None, True),
+                *(page.Candidate(1, "x", p, 1, None, False) for p in others),
+            ]
+        ]
 
     monkeypatch.setattr(page, "candidates", lambda trace: candidates(0.02, 0.01, 0.0099, 0.005))
-    shown, folded = page._candidates(None, ["a"]).split("<details><summary>Other arcs below 1%</summary>")
-    assert re.findall(r"0\.\d{4}", shown.partition("</table>")[0]) == ["0.9000", "0.0200", "0.0100"]
+    shown, folded = page._candidates(None, ["a"]).split(
+        "<details><summary>Other arcs below 1%</summary>"
+    )
+    assert re.findall(r"0\.\d{4}", shown.partition("</table>")[0]) == [
+        "0.9000",
+        "0.0200",
+        "0.0100",
+    ]
     assert re.findall(r"0\.\d{4}", folded) == ["0.0099"]  # three others are shown at most
     monkeypatch.setattr(page, "candidates", lambda trace: candidates(0.02, 0.00009))
     assert "<details>" not in page._candidates(None, ["a"])
@@ -433,9 +556,15 @@ def test_arcs_below_one_percent_are_folded_away(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--root-path", "https://example.org/a"], "https://example.org/a is not the path of an address; give only the path"),
+        (
+            ["--root-path", "https://example.org/a"],
+            "https://example.org/a is not the path of an address; give only the path",
+        ),
         (["--uds", "a", "--port", "8002"], "--uds excludes --host and --port; leave them out"),
-        (["--unix-socket", "a", "--host", "::1"], "--uds excludes --host and --port; leave them out"),
+        (
+            ["--unix-socket", "a", "--host", "::1"],
+            "--uds excludes --host and --port; leave them out",
+        ),
     ],
 )
 def test_arguments_that_cannot_be(arguments, told, capsys):
@@ -499,8 +628,12 @@ def test_a_failure_is_told_to_all_and_ends_nothing():
     assert asyncio.run(ask()) == "right"
 
 
-def answered(limits: Limits, bodies: list[list[bytes]], waits: bool = False) -> list[tuple[int, bytes]]:
-    """Statuses and contents of the answers to requests that come at the same time; ``waits``: none is ever answered."""
+def answered(
+    limits: Limits, bodies: list[list[bytes]], waits: bool = False
+) -> list[tuple[int, bytes]]:
+    """Statuses and contents of the answers to requests that come at the same time; ``waits``:
+    none is ever answered.
+    """
     httpx = pytest.importorskip("httpx2", reason="httpx2 is not installed (extra dev)")
 
     async def app(scope, receive, send):
@@ -516,8 +649,12 @@ def answered(limits: Limits, bodies: list[list[bytes]], waits: bool = False) -> 
             yield part
 
     async def ask_all():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(Limited(app, limits)), base_url="http://a") as client:
-            return await asyncio.gather(*(client.post("/", content=one_by_one(parts)) for parts in bodies))
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(Limited(app, limits)), base_url="http://a"
+        ) as client:
+            return await asyncio.gather(
+                *(client.post("/", content=one_by_one(parts)) for parts in bodies)
+            )
 
     return [(answer.status_code, answer.content) for answer in asyncio.run(ask_all())]
 
@@ -534,8 +671,15 @@ def test_too_many_bytes_requests_and_seconds():
 
 
 def test_json_is_what_parse_writes():
-    service = Service(model_of_kind(), "toy", ParseOptions(allow_missing_columns=True), TextPipeline(tiny_tokenizer()))
-    expected = parsed_files.parsed(service.model, document(1).encode(), allow_missing_columns=True, format=OutputFormat.JSON)
+    service = Service(
+        model_of_kind(),
+        "toy",
+        ParseOptions(allow_missing_columns=True),
+        TextPipeline(tiny_tokenizer()),
+    )
+    expected = parsed_files.parsed(
+        service.model, document(1).encode(), allow_missing_columns=True, format=OutputFormat.JSON
+    )
     found, plain, of_text = service.answers(
         [
             job(data=document(1), parser="", output="json"),
@@ -546,7 +690,22 @@ def test_json_is_what_parse_writes():
     assert found == expected.decode()
     assert json.loads(plain) == [{"id": 1, "text": "a", "upos": "X", "head": 0, "deprel": "dep"}]
     first, second = map(json.loads, of_text.splitlines())
-    assert [(one["id"], one.get("start_char")) for one in first] == [(1, 0), ([2, 3], 3), (2, None), (3, None), (4, 6), (5, 7)]
-    assert second[0] == {"id": 1, "text": "b", "misc": "SpaceAfter=No", "start_char": 10, "end_char": 11}
-    with pytest.raises(RequestError, match=r"input=json is not known; known: conllu, horizontal, vertical$"):
+    assert [(one["id"], one.get("start_char")) for one in first] == [
+        (1, 0),
+        ([2, 3], 3),
+        (2, None),
+        (3, None),
+        (4, 6),
+        (5, 7),
+    ]
+    assert second[0] == {
+        "id": 1,
+        "text": "b",
+        "misc": "SpaceAfter=No",
+        "start_char": 10,
+        "end_char": 11,
+    }
+    with pytest.raises(
+        RequestError, match=r"input=json is not known; known: conllu, horizontal, vertical$"
+    ):
         job(data="", input="json")

@@ -21,7 +21,13 @@ from parser.settings.overrides import read_command, training_settings
 )
 def test_a_setting(word, name, text, value):
     one = GivenSetting.of(word)
-    assert (one.word, one.name, one.text, one.is_deleted, one.is_sweep) == (word, name, text, word.startswith("~"), False)
+    assert (one.word, one.name, one.text, one.is_deleted, one.is_sweep) == (
+        word,
+        name,
+        text,
+        word.startswith("~"),
+        False,
+    )
     assert getattr(one.value, "text", one.value) == value
     assert (one.read is None) == (name == "b.conllu" or "\u0151" in word)
 
@@ -34,7 +40,11 @@ def test_settings_are_asked_by_name_and_group():
     words = ["beam=local", "beam.size=2,4", "+embeddings.upos=3", "~start", None]
     assert [None if one is None else one.word for one in found] == words
     beam, size = given.settings[:2]
-    assert (beam.touches("beam.size"), beam.is_in("beam.size"), size.is_in("beam")) == (True, False, True)
+    assert (beam.touches("beam.size"), beam.is_in("beam.size"), size.is_in("beam")) == (
+        True,
+        False,
+        True,
+    )
     assert not size.touches("beam.sizes")
 
 
@@ -49,4 +59,6 @@ def test_hydra_reads_a_word_once(monkeypatch):
 
 
 def test_two_shares_are_a_list_for_python_as_on_the_command_line():
-    assert training_settings(["treebank.held_out=0.1,0.2", "treebank.dev=null"]).treebank.held_out == [0.1, 0.2]
+    assert training_settings(
+        ["treebank.held_out=0.1,0.2", "treebank.dev=null"]
+    ).treebank.held_out == [0.1, 0.2]

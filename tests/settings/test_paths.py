@@ -35,11 +35,17 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def values(word: str, *, sweep: bool | None = False) -> list[object]:
-    """What hydra and OmegaConf read of KEY=VALUE, as it comes from a shell: a value for each job of a sweep."""
+    """What hydra and OmegaConf read of KEY=VALUE, as it comes from a shell:
+    a value for each job of a sweep.
+    """
     key, _, _ = word.partition("=")
     (written,) = for_hydra([word], path_settings(), sweep=sweep)
     (parsed,) = OverridesParser.create().parse_overrides([written])
-    jobs = [*parsed.sweep_string_iterator()] if parsed.is_sweep_override() else [parsed.get_value_element_as_str()]
+    jobs = (
+        [*parsed.sweep_string_iterator()]
+        if parsed.is_sweep_override()
+        else [parsed.get_value_element_as_str()]
+    )
     found = []
     for job in jobs:  # as hydra's sweeper hands them to its jobs
         (one,) = OverridesParser.create().parse_overrides([f"{key}={job}"])
@@ -61,7 +67,9 @@ def test_they_are_those_of_the_schema():
     assert set(path_settings()) <= set(keys())
 
 
-@pytest.mark.parametrize(("key", "sweep"), [(TRAIN, False), (DEV, True), ("paths.treebanks", None), (RUN, False)])
+@pytest.mark.parametrize(
+    ("key", "sweep"), [(TRAIN, False), (DEV, True), ("paths.treebanks", None), (RUN, False)]
+)
 @pytest.mark.parametrize("path", [*ODD, *(f"/x/{name}/y" for name in ODD)])
 def test_what_is_printed_is_read_back(folder, path, sweep, key):
     read = os.path.join(".", path) if path.startswith("~") else path
@@ -70,10 +78,16 @@ def test_what_is_printed_is_read_back(folder, path, sweep, key):
     assert as_path == [os.path.normpath(path)]
     words = ["optimal-step", "train", "a b", override(key, path)]
     assert shlex.split(shell_command(words[:-1], {key: path})) == words
-    assert values(override(DEV, "~")) == [os.path.join(".", "~")]  # home is left alone in what is printed
+    # home is left alone in what is printed
+    assert values(override(DEV, "~")) == [os.path.join(".", "~")]
 
 
-@given(paths=st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1), max_size=3))
+@given(
+    paths=st.lists(
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1),
+        max_size=3,
+    )
+)
 @example(["a\\", "${", '\\"', "'", "\\${x}\\"])
 @example(["a\\\\${b", "\\\\", '"', "x,"])
 def test_lists_that_are_printed_are_read_back(paths):
@@ -96,7 +110,9 @@ def test_a_file_that_is_there_is_meant_as_it_is_typed(folder, key, sweep, name):
     assert values(f"{key}={folder}/{name}", sweep=sweep) == [f"{folder}/{name}"]
 
 
-@pytest.mark.parametrize("name", [name for name in ODD if name not in ("${seed}", "null", "'quoted'")])
+@pytest.mark.parametrize(
+    "name", [name for name in ODD if name not in ("${seed}", "null", "'quoted'")]
+)
 @pytest.mark.parametrize("key", [RUN, SWEEP])
 def test_a_folder_to_be_written_is_meant_as_it_is_typed(folder, key, name):
     assert values(f"{key}={name}", sweep=key == SWEEP) == [name]
@@ -137,7 +153,10 @@ def test_what_is_typed(folder, word, single, several):
     several = single if several is ... else several
     for sweep, expected in ((False, single), (True, several)):
         if expected is None:
-            with pytest.raises(SettingsError, match=r"=.* could be several values, or one value with commas: add -m"):
+            with pytest.raises(
+                SettingsError,
+                match=r"=.* could be several values, or one value with commas: add -m",
+            ):
                 values(word, sweep=sweep)
         else:
             assert at_home(values(word, sweep=sweep)) == expected
@@ -147,36 +166,77 @@ def test_what_is_typed(folder, word, single, several):
 @pytest.mark.parametrize("name", ["a,b", "[a,b]"])
 def test_the_ways_that_a_refusal_names_are_understood(folder, name):
     with pytest.raises(SettingsError) as refused:
-        for_hydra([f"{TRAIN}={name}"] if name != "[a,b]" else [f"{DEV}={name},c"], path_settings(), sweep=False)
+        for_hydra(
+            [f"{TRAIN}={name}"] if name != "[a,b]" else [f"{DEV}={name},c"],
+            path_settings(),
+            sweep=False,
+        )
     ways = [shlex.split(way)[0] for way in str(refused.value).split("write ")[1:]]
     ways = [way.removesuffix(";") for way in ways]
     assert values(ways[0]) == [name] or values(ways[0]) == [f"{name},c"]
     assert [values(way) for way in ways[1:]] == ([[["a", "b"]]] if name != "[a,b]" else [])
 
 
-@pytest.mark.parametrize(("key", "name", "sweep"), [(TRAIN, "[a,b]", False), (DEV, "a,b", False), (DEV, "a,b", True)])
-def test_what_is_the_name_of_a_file_means_that_file_whatever_else_is_there(folder, key, name, sweep):
+@pytest.mark.parametrize(
+    ("key", "name", "sweep"), [(TRAIN, "[a,b]", False), (DEV, "a,b", False), (DEV, "a,b", True)]
+)
+def test_what_is_the_name_of_a_file_means_that_file_whatever_else_is_there(
+    folder, key, name, sweep
+):
     for path in (name, "a", "b"):
         (folder / path).touch()
     assert values(f"{key}={name}", sweep=sweep) == [name]
 
 
 def test_words_that_name_no_paths():
-    words = ["-m", "seed=1,2", "~treebank.dev", "treebank=hu,el", "ő", "model=mlp", "+features.x=[s0]", "--config-dir", "a b"]
+    words = [
+        "-m",
+        "seed=1,2",
+        "~treebank.dev",
+        "treebank=hu,el",
+        "ő",
+        "model=mlp",
+        "+features.x=[s0]",
+        "--config-dir",
+        "a b",
+    ]
     assert for_hydra(words, path_settings(), sweep=True) == words
-    assert all(is_sweep(["seed=1", option]) for option in ("-m", "--multirun", "--mult", "hydra.mode=MULTIRUN"))
+    assert all(
+        is_sweep(["seed=1", option])
+        for option in ("-m", "--multirun", "--mult", "hydra.mode=MULTIRUN")
+    )
     assert not any(is_sweep([option]) for option in ("--", "-c", "--resolve", "model=mlp"))
-    assert split('a, (b,c),[d,{e,f}] ,"g,h",it\'s,(i,j') == ["a", "(b,c)", "[d,{e,f}]", '"g,h"', "it's", "(i", "j"]
+    assert split('a, (b,c),[d,{e,f}] ,"g,h",it\'s,(i,j') == [
+        "a",
+        "(b,c)",
+        "[d,{e,f}]",
+        '"g,h"',
+        "it's",
+        "(i",
+        "j",
+    ]
 
 
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("treebank.name=kő", r"treebank.name=kő cannot be read as KEY=VALUE: .*; quotes within the shell's may help"),
+        (
+            "treebank.name=kő",
+            (
+                r"treebank.name=kő cannot be read as KEY=VALUE: .*; quotes within the shell's may"
+                r" help"
+            ),
+        ),
         ("device=a=b", r"device=a=b cannot be read as KEY=VALUE: .*mismatched input '='"),
         ("device=f(x)", "Unknown function 'f'; "),
         ("b.conllu", r"b.conllu is not KEY=VALUE; to train on a file, give treebank.train=FILE$"),
-        ("seed=1,2", r"seed=1,2 has several values: add -m .*; write a list in brackets, and one value with commas in quotes$"),
+        (
+            "seed=1,2",
+            (
+                r"seed=1,2 has several values: add -m .*; write a list in brackets, and one value"
+                r" with commas in quotes$"
+            ),
+        ),
     ],
 )
 def test_what_the_grammar_does_not_take_is_said_with_how_to_write_it(word, said):
@@ -205,7 +265,12 @@ def test_a_name_that_is_given_twice_is_refused(word, name):
 @pytest.mark.parametrize(
     "word",
     [
-        *(f"{TRAIN}={{a: [F,F], b: F}}", f'{TRAIN}={{a: "x, a: y"}}', "embeddings={a: 1},{a: 2}", "x={a: {b: 1}, c: {b: 2}}"),
+        *(
+            f"{TRAIN}={{a: [F,F], b: F}}",
+            f'{TRAIN}={{a: "x, a: y"}}',
+            "embeddings={a: 1},{a: 2}",
+            "x={a: {b: 1}, c: {b: 2}}",
+        ),
         *("treebank.name='{a: 1, a: 2}'", f"{RUN}={{a: 1, a: 2}}", "device=${f:{x},{x}}"),
     ],
 )

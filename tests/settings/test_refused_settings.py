@@ -1,4 +1,6 @@
-"""Settings that cannot be are refused before data are read, in one line that names the key and the fix."""
+"""Settings that cannot be are refused before data are read,
+in one line that names the key and the fix.
+"""
 
 import re
 
@@ -52,8 +54,14 @@ REFUSED = [
         "encoder.augment.capitals encoder.augment.lower 1.13",
     ),
     ("recipe=text encoder.augment.unfinished=2", "encoder.augment.unfinished=2 1"),
-    ("recipe=text +encoder.augment.shout=0.1", "encoder.augment.shout capitals lower quotes unfinished"),
-    ("recipe=text encoder.pretrained=FOLDER encoder.augment.lower=0.1", "encoder.augment.lower=0.1 pretrained.tune=true"),
+    (
+        "recipe=text +encoder.augment.shout=0.1",
+        "encoder.augment.shout capitals lower quotes unfinished",
+    ),
+    (
+        "recipe=text encoder.pretrained=FOLDER encoder.augment.lower=0.1",
+        "encoder.augment.lower=0.1 pretrained.tune=true",
+    ),
     (f"{BILSTM} {LATTICE}", "lattice.train=a.conllul model=mlp"),
     ("beam.size=4", "beam.size=4 beam.size beam=local beam=global"),
     ("beam.merge=none", "beam.merge=none beam=local beam=global"),
@@ -125,14 +133,23 @@ REFUSED = [
     ("treebank.held_out=[0.5,0.5]", "treebank.held_out=[0.5, 0.5]"),
     ("treebank.folds=10", "treebank.folds=10 treebank.test=null"),
     ("treebank.folds=10 treebank.test=null", "treebank.folds=10 treebank.fold=K"),
-    ("treebank.folds=10 treebank.test=null treebank.fold=11", "treebank.fold=11 treebank.folds=10"),
+    (
+        "treebank.folds=10 treebank.test=null treebank.fold=11",
+        "treebank.fold=11 treebank.folds=10",
+    ),
     ("treebank.fold=1", "treebank.fold=1 treebank.folds=N"),
     ("treebank.on_error=keep", "treebank.on_error=keep stop skip"),
     ("recipe=text encoder.tagger.weights.upos=0", "encoder.tagger.weights.upos=0.0 0 1,000,000"),
     (f"{TUNED} pretrained.cache=FOLDER", "pretrained.cache=FOLDER pretrained.tune=true"),
     # What is given, but not read.
-    ("recipe=text pretrained.save=true", "pretrained.save=true encoder.pretrained=FOLDER start=RUN_FOLDER"),
-    ("recipe=text encoder.pretrained=FOLDER pretrained.warmup=9", "pretrained.warmup=9 pretrained.tune=true"),
+    (
+        "recipe=text pretrained.save=true",
+        "pretrained.save=true encoder.pretrained=FOLDER start=RUN_FOLDER",
+    ),
+    (
+        "recipe=text encoder.pretrained=FOLDER pretrained.warmup=9",
+        "pretrained.warmup=9 pretrained.tune=true",
+    ),
     ("model=linear classifier.hidden=9", "classifier.hidden=9 model=mlp model=bilstm"),
     ("model=linear column=2", "column=2 model=mlp model=bilstm"),
     ("model=linear recipe=accurate", "recipe=accurate model=mlp model=bilstm"),
@@ -141,7 +158,10 @@ REFUSED = [
     ("vectors.limit=10", "vectors.limit=10 vectors.file=FILE"),
     ("vectors.restrict=true", "vectors.restrict=true vectors.file=FILE"),
     ("recipe=accurate vectors.subwords=FOLDER", "vectors.subwords=FOLDER model=bilstm"),
-    ("second_pass.exploration_probability=0.5", "second_pass.exploration_probability=0.5 second_pass.policy=mixed"),
+    (
+        "second_pass.exploration_probability=0.5",
+        "second_pass.exploration_probability=0.5 second_pass.policy=mixed",
+    ),
     ("lattice.gold=skip", "lattice.gold=skip lattice.train=FILE"),
     ("lattice.choices=false", "lattice.choices=false lattice.train=FILE"),
     (f"{LATTICE} beam=local lattice.beam=4", "lattice.beam=4 beam=none"),
@@ -153,27 +173,54 @@ REFUSED = [
     # Systems, oracles, trees.
     ("column=null", "column=null 1 2 3 4 5 6"),
     ("system=arc_hybrid column=3", "column=3 system=arc_standard system=arc_hybrid"),
-    ("system=arc_hybrid oracle=context_rows", "oracle=context_rows system=arc_hybrid arc_hybrid_local"),
+    (
+        "system=arc_hybrid oracle=context_rows",
+        "oracle=context_rows system=arc_hybrid arc_hybrid_local",
+    ),
     ("system=arc_hybrid degree=2", "degree=2 system=attardi"),
     ("oracle=arc_hybrid_local", "oracle=arc_hybrid_local system=arc_standard context_rows"),
     ("system=attardi ties=nearest_ancestor", "ties=nearest_ancestor oracle=attardi_search"),
     ("ties=commit", "ties=commit oracle=context_rows system=arc_eager oracle=arc_eager_rows"),
-    ("system=arc_eager oracle=arc_eager_local ties=commit", "ties=commit oracle=arc_eager_local oracle=arc_eager_rows"),
-    ("system=arc_eager oracle=arc_eager_local", "oracle=arc_eager_local oracle=arc_eager_rows second_pass.trees=projectivized"),
+    (
+        "system=arc_eager oracle=arc_eager_local ties=commit",
+        "ties=commit oracle=arc_eager_local oracle=arc_eager_rows",
+    ),
+    (
+        "system=arc_eager oracle=arc_eager_local",
+        "oracle=arc_eager_local oracle=arc_eager_rows second_pass.trees=projectivized",
+    ),
     ("column=5 oracle=static", "oracle=static second_pass.trees=projectivized"),
-    ("column=5 oracle=nederhof_linear", "oracle=nederhof_linear oracle=context_rows oracle=nederhof_cubic"),
-    ("system=covington ties=monotonic", "ties=monotonic oracle=covington_loss system=arc_eager oracle=arc_eager_rows"),
+    (
+        "column=5 oracle=nederhof_linear",
+        "oracle=nederhof_linear oracle=context_rows oracle=nederhof_cubic",
+    ),
+    (
+        "system=covington ties=monotonic",
+        "ties=monotonic oracle=covington_loss system=arc_eager oracle=arc_eager_rows",
+    ),
     ("system=lr_spine oracle=lr_spine_tabular", "oracle=lr_spine_tabular oracle=lr_spine_chart"),
     ("first_pass.trees=original", "first_pass.trees=original projectivized projective_subset"),
     (
         "column=1 second_pass.trees=original oracle=context_rows vocabulary_from=first_pass",
         "vocabulary_from=first_pass second_pass.trees=original vocabulary_from=all",
     ),
-    ("column=1 beam=global vocabulary_from=first_pass", "vocabulary_from=first_pass beam=global vocabulary_from=all"),
+    (
+        "column=1 beam=global vocabulary_from=first_pass",
+        "vocabulary_from=first_pass beam=global vocabulary_from=all",
+    ),
     # Several treebanks.
-    (f"recipe=text {SEVERAL} treebank.dev=d.conllu", "treebank.dev=d.conllu treebank.train={NAME:"),
-    (f"recipe=text {SEVERAL} treebank.dev={{el:d.conllu}}", "treebank.dev el unknown treebank.train"),
-    ("recipe=text treebank.train=a.conllu treebank.dev={a:d.conllu}", "treebank.dev={...} treebank.train={NAME:"),
+    (
+        f"recipe=text {SEVERAL} treebank.dev=d.conllu",
+        "treebank.dev=d.conllu treebank.train={NAME:",
+    ),
+    (
+        f"recipe=text {SEVERAL} treebank.dev={{el:d.conllu}}",
+        "treebank.dev el unknown treebank.train",
+    ),
+    (
+        "recipe=text treebank.train=a.conllu treebank.dev={a:d.conllu}",
+        "treebank.dev={...} treebank.train={NAME:",
+    ),
     (f"{SEVERAL} treebank.dev={{a:d.conllu}}", "treebank.train={NAME: model=bilstm"),
     # Features and the encoder.
     ("features.form=[s1,[s0]]", "features.form ['s0'] [s0,s1,b0]"),
@@ -185,9 +232,15 @@ REFUSED = [
     ("model=bilstm", "features.upos model=bilstm recipe=accurate embeddings.upos=SIZE"),
     (f"{BILSTM} encoder.slots.token=[]", "encoder.slots.token empty"),
     (f"{BILSTM} +encoder.slots.upos=[s0]", "encoder.slots.upos token deprel"),
-    (f"{BILSTM} classifier.slot_dropout=0.1", "classifier.slot_dropout model=mlp encoder.attribute_dropout"),
     (
-        f"{BILSTM} second_pass.examples=join column=3 second_pass.trees=original oracle=context_rows",
+        f"{BILSTM} classifier.slot_dropout=0.1",
+        "classifier.slot_dropout model=mlp encoder.attribute_dropout",
+    ),
+    (
+        (
+            f"{BILSTM} second_pass.examples=join column=3 second_pass.trees=original "
+            "oracle=context_rows"
+        ),
         "second_pass.examples=join column=4",
     ),
     ("recipe=text encoder.layers=1", "encoder.tagger.layer=1 layers=1 more layers tagger=null"),
@@ -196,22 +249,43 @@ REFUSED = [
         "recipe=text " + " ".join(f"~encoder.tagger.weights.{name}" for name in TAGS),
         "encoder.tagger.weights encoder.tagger=null",
     ),
-    ("recipe=text +encoder.tagger.weights.lemma=1", "encoder.tagger.weights.lemma upos xpos feats"),
+    (
+        "recipe=text +encoder.tagger.weights.lemma=1",
+        "encoder.tagger.weights.lemma upos xpos feats",
+    ),
     # Linear models.
     (
         "model=linear online.mode=static online.exploration_probability=0.9",
         "online.exploration_probability=0.9 online.mode=explore",
     ),
-    ("model=linear online.mode=nondet online.explore_after=2", "online.explore_after=2 online.mode=explore"),
+    (
+        "model=linear online.mode=nondet online.explore_after=2",
+        "online.explore_after=2 online.mode=explore",
+    ),
     ("model=linear device=cuda", "device=cuda model=linear"),
-    ("model=linear oracle=lr_spine_chart", "oracle=lr_spine_chart system=arc_standard context_rows"),
+    (
+        "model=linear oracle=lr_spine_chart",
+        "oracle=lr_spine_chart system=arc_standard context_rows",
+    ),
     # Trees that are known in part.
-    ("treebank.partial=true oracle=nederhof_linear", "treebank.partial=true oracle=nederhof_linear oracle=context_rows"),
+    (
+        "treebank.partial=true oracle=nederhof_linear",
+        "treebank.partial=true oracle=nederhof_linear oracle=context_rows",
+    ),
     ("treebank.partial=true system=swap", "treebank.partial=true system=swap another system"),
-    ("treebank.partial=true model=linear", "treebank.partial=true model=linear model=mlp model=bilstm"),
+    (
+        "treebank.partial=true model=linear",
+        "treebank.partial=true model=linear model=mlp model=bilstm",
+    ),
     # Beams and global training.
-    ("model=linear beam=local beam.merge=signature", "beam.merge=signature system=arc_standard beam.merge=configuration"),
-    ("system=attardi beam=local beam.merge=signature", "beam.merge=signature system=arc_standard beam.merge=configuration"),
+    (
+        "model=linear beam=local beam.merge=signature",
+        "beam.merge=signature system=arc_standard beam.merge=configuration",
+    ),
+    (
+        "system=attardi beam=local beam.merge=signature",
+        "beam.merge=signature system=arc_standard beam.merge=configuration",
+    ),
     ("beam=global beam.training.update=early", "beam.training.update=early model=linear"),
     ("beam=global system=swap", "system=swap model=mlp system=arc_standard beam=local"),
     (f"{LINEAR} system=swap", "beam=global system=swap beam=local"),
@@ -223,9 +297,15 @@ REFUSED = [
     ("lattice.dev=d", "lattice.dev=d lattice.train=FILE"),
     (f"{LATTICE} system=swap", "lattice.train=a.conllul system=arc_standard system=attardi"),
     (f"{LATTICE} lattice.test=t treebank.test=null", "lattice.test=t treebank.test=FILE"),
-    (f"{LATTICE} column=1", "lattice.choices=true first_pass.trees=projective_subset column=2 lattice.choices=false"),
+    (
+        f"{LATTICE} column=1",
+        "lattice.choices=true first_pass.trees=projective_subset column=2 lattice.choices=false",
+    ),
     (f"{LATTICE} treebank.train=[a,b]", "lattice.train treebank.train"),
-    (f"{LATTICE} treebank.held_out=0.1 treebank.dev=null", "treebank.held_out=0.1 treebank.dev lattice.dev"),
+    (
+        f"{LATTICE} treebank.held_out=0.1 treebank.dev=null",
+        "treebank.held_out=0.1 treebank.dev lattice.dev",
+    ),
     (f"{LATTICE} treebank.test=null treebank.folds=9 treebank.fold=1", "treebank.folds=9"),
     (f"{LATTICE} treebank.on_error=skip", "treebank.on_error=skip"),
     # Teachers.
@@ -236,7 +316,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("overrides", "named"), REFUSED, ids=[overrides for overrides, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("overrides", "named"), REFUSED, ids=[overrides for overrides, _ in REFUSED]
+)
 def test_settings_that_cannot_be(overrides, named):
     with pytest.raises(SettingsError) as raised:
         planned(*overrides.split())
@@ -347,20 +429,31 @@ def test_the_setting_or_value_that_was_meant_is_named(overrides, meant):
 @pytest.mark.parametrize("given", ["em", "english", "UD_English-EWT", "en_core_web_sm"])
 def test_the_model_that_was_meant_is_named(given):
     """By a name, a language, a treebank, or spaCy's name."""
-    with pytest.raises(SettingsError, match=rf"^start={given}: there is neither .* \(did you mean en\?\)$"):
+    with pytest.raises(
+        SettingsError, match=rf"^start={given}: there is neither .* \(did you mean en\?\)$"
+    ):
         plans(settings(f"start={given}"), Given([f"start={given}"]), ROOT)
     with pytest.raises(ModelError, match=rf"^{given}: there is neither .* \(did you mean en\?\)$"):
         Parser.load(given)
 
 
 ORDINARY = (
-    "loss=nll criterion=nll shuffle=true code=x.py project=x run=1 parser=x batch_norm=true save_steps=9 save_total_limit=1 "
-    "use_pos=true fix_len=20 optimizer.foo=1 beam.k=4 encoder.bidirectional=true label_smoothing=0.1"
+    "loss=nll criterion=nll shuffle=true code=x.py project=x run=1 parser=x batch_norm=true "
+    "save_steps=9 save_total_limit=1 use_pos=true fix_len=20 optimizer.foo=1 beam.k=4 "
+    "encoder.bidirectional=true label_smoothing=0.1"
 )
 
 
 @pytest.mark.parametrize(
-    "override", ["zzz=1", "treebank=my.conllu", "oracle=delphi", "--qqq", "system=swap oracle=exact", *ORDINARY.split()]
+    "override",
+    [
+        "zzz=1",
+        "treebank=my.conllu",
+        "oracle=delphi",
+        "--qqq",
+        "system=swap oracle=exact",
+        *ORDINARY.split(),
+    ],
 )
 def test_nothing_is_suggested_that_is_not_near(override):
     with pytest.raises((SettingsError, SystemExit)) as raised:
@@ -371,9 +464,18 @@ def test_nothing_is_suggested_that_is_not_near(override):
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        *((word, "gradients are always clipped") for word in ("clip=5", "optimizer.clip=5", "--max_grad_norm=1")),
-        *((word, "no weight decay") for word in ("weight_decay=0.1", "optimizer.weight_decay=0.1", "l2=0.1")),
-        *((word, "torch's defaults") for word in ("adam_epsilon=1e-8", "optimizer.betas=[0.9,0.9]", "momentum=0.9")),
+        *(
+            (word, "gradients are always clipped")
+            for word in ("clip=5", "optimizer.clip=5", "--max_grad_norm=1")
+        ),
+        *(
+            (word, "no weight decay")
+            for word in ("weight_decay=0.1", "optimizer.weight_decay=0.1", "l2=0.1")
+        ),
+        *(
+            (word, "torch's defaults")
+            for word in ("adam_epsilon=1e-8", "optimizer.betas=[0.9,0.9]", "momentum=0.9")
+        ),
         ("classifier.layers=3", "one hidden layer"),
     ],
 )
@@ -401,7 +503,10 @@ def test_the_options_that_are_not_settings_are_those_of_hydra():
     [
         "vectors.file=vectors.vec vectors.limit=10 vectors.restrict=true",
         "second_pass.policy=mixed second_pass.exploration_probability=0.5",
-        f"{LATTICE} lattice.lookahead=2 lattice.gold=skip lattice.max_arcs=9 lattice.choices=false lattice.beam=4",
+        (
+            f"{LATTICE} lattice.lookahead=2 lattice.gold=skip lattice.max_arcs=9 "
+            "lattice.choices=false lattice.beam=4"
+        ),
         "model=linear system=attardi degree=3 oracle=attardi_search keep=last",
         "column=3 vocabulary_from=first_pass",
         *(f"{BILSTM} column={column}" for column in range(1, 7)),
@@ -423,10 +528,16 @@ def test_settings_that_can_be(overrides):
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("treebank.train=nowhere.conllu", r"^treebank\.train=nowhere\.conllu: there is no such file$"),
+        (
+            "treebank.train=nowhere.conllu",
+            r"^treebank\.train=nowhere\.conllu: there is no such file$",
+        ),
         ("treebank.train=[nowhere,there]", r"^treebank\.train\.0=nowhere: "),
         ("treebank.dev=/", r"^treebank\.dev=/: this is a folder"),
-        ("treebank=hu", r"hu_szeged-ud-train\.conllu: there is no such file; paths\.treebanks=data"),
+        (
+            "treebank=hu",
+            r"hu_szeged-ud-train\.conllu: there is no such file; paths\.treebanks=data",
+        ),
     ],
 )
 def test_a_missing_treebank_is_named_with_what_to_set(override, said):
@@ -437,7 +548,10 @@ def test_a_missing_treebank_is_named_with_what_to_set(override, said):
 def test_every_number_has_a_range():
     """But the column, which is known by its name."""
     for key in keys().values():
-        if key.type in (int, float, int | None, float | None, dict[str, int], dict[str, float]) and key.name != "column":
+        if (
+            key.type in (int, float, int | None, float | None, dict[str, int], dict[str, float])
+            and key.name != "column"
+        ):
             assert isinstance(key.range, Range), key.name
 
 
@@ -459,7 +573,9 @@ READ_WITH = {
 
 # The tagger's layer and the fold lie within other settings, see above.
 NUMBERS = [
-    key for key in keys().values() if key.range is not None and key.name not in ("encoder.tagger.layer", "treebank.fold")
+    key
+    for key in keys().values()
+    if key.range is not None and key.name not in ("encoder.tagger.layer", "treebank.fold")
 ]
 
 
@@ -467,15 +583,31 @@ NUMBERS = [
 def test_numbers_beyond_their_ranges(key):
     whole = "int" in str(key.type)
     name = f"++{key.name}.upos" if key.is_dictionary else key.name
-    context = next((given for start, given in READ_WITH.items() if key.name.startswith(start)), "").split()
-    below, above = (key.range.lowest, key.range.highest) if not whole else map(int, (key.range.lowest, key.range.highest))
-    for number in (below if key.range.above else below - 1, above if key.range.below else above + 1):
+    context = next(
+        (given for start, given in READ_WITH.items() if key.name.startswith(start)), ""
+    ).split()
+    below, above = (
+        (key.range.lowest, key.range.highest)
+        if not whole
+        else map(int, (key.range.lowest, key.range.highest))
+    )
+    for number in (
+        below if key.range.above else below - 1,
+        above if key.range.below else above + 1,
+    ):
         with pytest.raises(SettingsError) as raised:
             planned(*context, f"{name}={number}")
-        for part in (f"{name.lstrip('+')}=", f"{key.range.lowest:,g}", f"{key.range.highest:,.10g}"):
+        for part in (
+            f"{name.lstrip('+')}=",
+            f"{key.range.lowest:,g}",
+            f"{key.range.highest:,.10g}",
+        ):
             assert part in str(raised.value)
 
 
 def test_a_choice_with_a_name_that_no_file_can_have_is_refused():
-    with pytest.raises(SettingsError, match=r"^model=x{30}\.\.\.: no name has 5,000 characters; --help lists the names$"):
+    with pytest.raises(
+        SettingsError,
+        match=r"^model=x{30}\.\.\.: no name has 5,000 characters; --help lists the names$",
+    ):
         check_overrides(Given(["model=" + "x" * 5000]), sweep=False)

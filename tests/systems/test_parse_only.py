@@ -1,4 +1,6 @@
-"""What requirements/parse.txt names is all that parsing needs: no other distribution can be imported here."""
+"""What requirements/parse.txt names is all that parsing needs:
+no other distribution can be imported here.
+"""
 
 import os
 import subprocess
@@ -65,24 +67,38 @@ def requirements(path: Path) -> Iterator[Requirement]:
 
 @cache
 def other_packages(path: Path) -> frozenset[str]:
-    """The packages of this environment that belong to no distribution which the file brings, and not to this project."""
+    """The packages of this environment that belong to no distribution which the file brings,
+    and not to this project.
+    """
     allowed, waiting = {"optimal-step"}, [one.name for one in requirements(path)]
     while waiting:
         if (name := canonicalize_name(waiting.pop())) not in allowed:
             allowed.add(name)
             needed = map(Requirement, distribution(name).requires or [])
-            waiting += [one.name for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
+            waiting += [
+                one.name
+                for one in needed
+                if one.marker is None or one.marker.evaluate({"extra": ""})
+            ]
     found = packages_distributions().items()
-    return frozenset(name for name, owners in found if not {canonicalize_name(owner) for owner in owners} & allowed)
+    return frozenset(
+        name
+        for name, owners in found
+        if not {canonicalize_name(owner) for owner in owners} & allowed
+    )
 
 
 def process(folder: Path, path: Path, *command: str | Path) -> tuple[list[str], dict[str, str]]:
-    """The command and the environment of a Python that has only what a file of requirements brings."""
+    """The command and the environment of a Python that has only what a file of requirements
+    brings.
+    """
     site = folder / "site"
     site.mkdir(exist_ok=True)
     code = _WITHOUT.format(names=set(other_packages(path)))
     (site / "sitecustomize.py").write_text(code, encoding="utf-8", newline="\n")
-    return [sys.executable, *map(str, command)], os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
+    return [sys.executable, *map(str, command)], os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])
+    }
 
 
 def python(folder: Path, *command: str | Path) -> CompletedProcess[str]:
@@ -126,7 +142,10 @@ for package in (oracles, parser):
     done = python(folder, "-c", code)
     assert done.returncode == 0, done.stderr
     found = dict(line.split() for line in done.stdout.splitlines())
-    within = {module: [known for known in NEED_MORE if f"{module}.".startswith(f"{known}.")] for module in found}
+    within = {
+        module: [known for known in NEED_MORE if f"{module}.".startswith(f"{known}.")]
+        for module in found
+    }
     assert {module: found[module] for module, known in within.items() if not known} == {}
     assert {known for places in within.values() for known in places} == NEED_MORE
 
@@ -152,15 +171,23 @@ def test_files_and_text_are_parsed_and_other_commands_than_training_need_no_more
     ways = ["static", "static --beam 2 --threads 2", "contextual", "contextual --int8", "linear"]
     ways += ["text --beam 2 --rerank --tags fill", "lemmas --tags overwrite --int8"]
     parsed = {f"{number}.conllu": way.split() for number, way in enumerate(ways)}
-    lines = [f"parse {way[0]} trees.conllu {' '.join(way[1:])} -o {file}" for file, way in parsed.items()]
+    lines = [
+        f"parse {way[0]} trees.conllu {' '.join(way[1:])} -o {file}" for file, way in parsed.items()
+    ]
     lines.append("parse_many static in/*.conllu -o out --workers 1")
     lines = [f"{line} --allow-missing-columns" for line in lines]
-    lines += ["parse text text.txt --text -o text.conllu", "evaluate trees.conllu out/a.conllu --by relation"]
+    lines += [
+        "parse text text.txt --text -o text.conllu",
+        "evaluate trees.conllu out/a.conllu --by relation",
+    ]
     lines += ["projectivize trees.conllu", "draw trees.conllu --gold out/a.conllu"]
     (folder / "commands").write_text("\n".join(lines), encoding="utf-8")
     done = python(folder, "-c", _COMMANDS)
     assert done.returncode == 0, done.stderr
-    roots = {file: (folder / file).read_text(encoding="utf-8").count("\troot\t") for file in (*parsed, "text.conllu")}
+    roots = {
+        file: (folder / file).read_text(encoding="utf-8").count("\troot\t")
+        for file in (*parsed, "text.conllu")
+    }
     assert roots == dict.fromkeys(parsed, 2) | {"text.conllu": 3}
 
 
@@ -180,8 +207,12 @@ Parser.load("static", device="cuda")
 
 def test_a_model_is_served(folder):
     pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
-    words, environment = process(folder, SERVE, "-m", "parser.commands", "serve", "contextual", "--port", "0")
-    with Popen(words, env=environment, cwd=folder, stderr=subprocess.PIPE, encoding="utf-8") as server:
+    words, environment = process(
+        folder, SERVE, "-m", "parser.commands", "serve", "contextual", "--port", "0"
+    )
+    with Popen(
+        words, env=environment, cwd=folder, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as server:
         assert server.stderr is not None
         try:
             lines = []
@@ -199,7 +230,9 @@ def test_a_model_is_served(folder):
 
 
 @pytest.mark.parametrize(
-    "start", [["-m", "parser.commands", "train"], [ROOT / "scripts" / "train.py"]], ids=["module", "script"]
+    "start",
+    [["-m", "parser.commands", "train"], [ROOT / "scripts" / "train.py"]],
+    ids=["module", "script"],
 )
 def test_training_says_in_one_line_what_to_install(folder, start):
     done = python(folder, *start, "treebank=sample")

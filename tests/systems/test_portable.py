@@ -1,4 +1,6 @@
-"""What holds on every system: text files are UTF-8 with line feeds, and nothing needs what Windows does not have."""
+"""What holds on every system: text files are UTF-8 with line feeds,
+and nothing needs what Windows does not have.
+"""
 
 import ast
 import os
@@ -20,7 +22,11 @@ def modes(call: ast.Call, place: int, default: str) -> list[str]:
     """The modes in which a call may open a file: both of ``"ab" if more else "wb"``."""
     named = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
     given = [*named, *call.args[place : place + 1]]
-    found = [part.value for part in ast.walk(given[0]) if isinstance(part, ast.Constant)] if given else []
+    found = (
+        [part.value for part in ast.walk(given[0]) if isinstance(part, ast.Constant)]
+        if given
+        else []
+    )
     return [mode for mode in found if isinstance(mode, str)] or [default]
 
 
@@ -33,7 +39,8 @@ def faults(path: Path) -> Iterator[str]:
         *_, module, name = ["", "", *ast.unparse(call.func).split(".")]
         given = {keyword.arg for keyword in call.keywords}
         opened: list[str] = []
-        if name == "fdopen" or (name == "open" and module not in ("archive", "os", "urllib")):  # an archive's files are bytes
+        # an archive's files are bytes
+        if name == "fdopen" or (name == "open" and module not in ("archive", "os", "urllib")):
             of_function = not method or module in (*_COMPRESSED, "os")
             opened = modes(call, 1 if of_function else 0, "rb" if module in _COMPRESSED else "r")
         elif name in _TEMPORARY:
@@ -45,7 +52,10 @@ def faults(path: Path) -> Iterator[str]:
         where = f"{path.name}:{call.lineno}: {name}()"
         if any("b" not in mode for mode in opened) and "encoding" not in given:
             yield f"{where} names no encoding"
-        if any("b" not in mode and set(mode) & set("wxa+") for mode in opened) and "newline" not in given:
+        if (
+            any("b" not in mode and set(mode) & set("wxa+") for mode in opened)
+            and "newline" not in given
+        ):
             yield f"{where} names no newline"
 
 
@@ -75,8 +85,9 @@ def test_such_calls_are_found(tmp_path, code, found):
     assert [fault.split()[-1] for fault in faults(tmp_path / "code.py")] == found
 
 
-# In one process, as one takes seconds to load torch. A third run replaces the model; the second one goes on from the checkpoint
-# of a run that died. Trees take the place of the file that they were parsed from.
+# In one process, as one takes seconds to load torch. A third run replaces the model; the second one
+# goes on from the checkpoint of a run that died. Trees take the place of the file that they were
+# parsed from.
 _ALL_THE_WAY = """
 import os, shutil, sys
 from pathlib import Path
@@ -121,10 +132,21 @@ if __name__ == "__main__":
 def test_nothing_needs_what_windows_does_not_have(tmp_path):
     rng = random.Random(1)
     toy = write_conllu(tmp_path / "toy.conllu", [sentence([2, 0, 2, 3], rng) for _ in range(20)])
-    toy.write_text(toy.read_text(encoding="utf-8").replace("\tw", "\tő").replace("\tobj\t", "\tkő\t"), encoding="utf-8")
+    toy.write_text(
+        toy.read_text(encoding="utf-8").replace("\tw", "\tő").replace("\tobj\t", "\tkő\t"),
+        encoding="utf-8",
+    )
     (tmp_path / "run.py").write_text(_ALL_THE_WAY, encoding="utf-8")
-    (tmp_path / "sitecustomize.py").write_text("import tests.systems.as_on_windows\n", encoding="utf-8")
-    tiny = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "second_pass.epochs=2"]
+    (tmp_path / "sitecustomize.py").write_text(
+        "import tests.systems.as_on_windows\n", encoding="utf-8"
+    )
+    tiny = [
+        "classifier.hidden=4",
+        "vectors.dimensions=4",
+        "vectors.epochs=1",
+        "first_pass.epochs=1",
+        "second_pass.epochs=2",
+    ]
     # Where no encoding is named it is ASCII.
     environment = os.environ | {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(ROOT)])
@@ -135,9 +157,14 @@ def test_nothing_needs_what_windows_does_not_have(tmp_path):
 
 
 def test_standard_input_of_a_child_is_free_while_it_waits_for_the_end_of_its_parent():
-    code = "from parser.child_process import end_with_parent\nend_with_parent()\nprint(open(0, 'rb').read())"
+    code = (
+        "from parser.child_process import end_with_parent\nend_with_parent()\nprint(open(0, "
+        "'rb').read())"
+    )
     command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as child:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    ) as child:
         assert child.stdout is not None
         assert child.stdout.read() == b"b''\n"
         assert child.wait() == 0

@@ -8,13 +8,17 @@ from parser.decoding.parse_options import ParseOptions
 from parser.text.shards import Outcome, Shard
 
 
-def begin_nothing(parse: Callable[[Shard], Outcome], folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
+def begin_nothing(
+    parse: Callable[[Shard], Outcome], folder: Path, options: ParseOptions
+) -> Callable[[Shard], Outcome]:
     """In place of loading a model."""
     return parse
 
 
 def die_at_times(shard: Shard) -> Outcome:
-    """A process that dies at the file "once" when it meets it first, and always at the file "always"; the words are its id."""
+    """A process that dies at the file "once" when it meets it first, and always at the file
+    "always"; the words are its id.
+    """
     name, met = Path(shard.source).name, Path(shard.source + ".met")
     if name == "always" or (name == "once" and not met.exists()):
         met.touch()

@@ -1,4 +1,6 @@
-"""What worker processes do in the tests of interruption: they stay where they are, with half a file."""
+"""What worker processes do in the tests of interruption: they stay where they are,
+with half a file.
+"""
 
 import os
 import signal
@@ -25,7 +27,8 @@ def go_on_alone(folder: Path) -> None:
 
 
 def say_and_stay(word: str) -> NoReturn:
-    os.write(sys.stdout.fileno(), f"{word}\n".encode())  # in one piece, beside another process that says something
+    # in one piece, beside another process that says something
+    os.write(sys.stdout.fileno(), f"{word}\n".encode())
     while True:
         signal.pause()
 
@@ -36,7 +39,9 @@ def begin_alone(folder: Path, options: ParseOptions) -> Callable[[Shard], Outcom
 
 
 class BegunAlone:
-    """begin_nothing(), before whose import a process already stays: before it has run anything of the parser's."""
+    """begin_nothing(), before whose import a process already stays:
+    before it has run anything of the parser's.
+    """
 
     def __call__(self, folder: Path, options: ParseOptions) -> Callable[[Shard], Outcome]:
         raise NotImplementedError

@@ -23,7 +23,18 @@ from parser.decoding.predictor import Predictor
 from parser.model.trained_model import TrainedModel
 from parser.text import local_engine, ray_engine
 from parser.text.local_engine import parse_shards
-from parser.text.shards import NOTE, REFUSALS, BulkError, Outcome, Refusals, Shard, claim, has_changed, shards_of, to_parse
+from parser.text.shards import (
+    NOTE,
+    REFUSALS,
+    BulkError,
+    Outcome,
+    Refusals,
+    Shard,
+    claim,
+    has_changed,
+    shards_of,
+    to_parse,
+)
 from parser.text.worker import ShardParser, begin_parser
 from tests.forgery import small_linear_model, small_model
 from tests.text.bulk import WORDS, run_command
@@ -32,7 +43,9 @@ from tests.text.dying import begin_nothing, die_at_times
 
 @pytest.fixture
 def forked(monkeypatch):
-    """Forks worker processes, where there is such a thing: loading what this one has loaded takes seconds."""
+    """Forks worker processes, where there is such a thing:
+    loading what this one has loaded takes seconds.
+    """
     if hasattr(os, "fork"):
         forking = multiprocessing.get_context("fork")
         monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
@@ -54,7 +67,15 @@ def many(folders, monkeypatch, capsys) -> Callable[..., tuple[int, str]]:
     """The command over files of the folder, by one process: its exit status and what it says."""
 
     def run(pattern: str, *options: str) -> tuple[int, str]:
-        command = [f"{folders}/model", f"{folders}/in/{pattern}", "-o", f"{folders}/out", "--workers", "1", *options]
+        command = [
+            f"{folders}/model",
+            f"{folders}/in/{pattern}",
+            "-o",
+            f"{folders}/out",
+            "--workers",
+            "1",
+            *options,
+        ]
         status = run_command(monkeypatch, *command)
         return status, capsys.readouterr().err
 
@@ -93,7 +114,10 @@ def test_files_keep_their_places_below_the_wildcards(folders):
 )
 def test_text_becomes_conllu(tmp_path, name, written):
     (tmp_path / name).touch()
-    assert Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name == written
+    assert (
+        Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name
+        == written
+    )
 
 
 def test_trees_of_compression_that_is_not_written_are_not_compressed(folders):
@@ -109,8 +133,13 @@ def test_the_name_of_a_file_is_no_pattern(tmp_path):
         (tmp_path / name).touch()
     found = shards_of([f"{tmp_path}/b[1].txt", f"{tmp_path}/in [x]/c?.txt"], tmp_path / "out")
     assert [Path(shard.source).name for shard in found] == ["b[1].txt", "c?.txt"]
-    assert [shard.target for shard in found] == [f"{tmp_path}/out/b[1].txt", f"{tmp_path}/out/c?.txt"]
-    assert [Path(shard.source).name for shard in shards_of([f"{tmp_path}/b[0-9].txt"], tmp_path / "out")] == ["b1.txt"]
+    assert [shard.target for shard in found] == [
+        f"{tmp_path}/out/b[1].txt",
+        f"{tmp_path}/out/c?.txt",
+    ]
+    assert [
+        Path(shard.source).name for shard in shards_of([f"{tmp_path}/b[0-9].txt"], tmp_path / "out")
+    ] == ["b1.txt"]
 
 
 def test_a_folder_is_refused_with_the_pattern_of_its_files(folders, tmp_path):
@@ -122,7 +151,9 @@ def test_a_folder_is_refused_with_the_pattern_of_its_files(folders, tmp_path):
     with pytest.raises(BulkError, match="this is a folder") as found:
         shards_of([f"{tmp_path}/it's [v2]?"], tmp_path / "out")
     (pattern,) = shlex.split(str(found.value).partition("such as ")[2])
-    assert [Path(shard.source).name for shard in shards_of([pattern], tmp_path / "out")] == ["a.conllu"]
+    assert [Path(shard.source).name for shard in shards_of([pattern], tmp_path / "out")] == [
+        "a.conllu"
+    ]
 
 
 @pytest.mark.usefixtures("forked")
@@ -148,7 +179,10 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
     source.write_text(WORDS)
     os.utime(source, ns=(0, kept + 1))
     status, said = many("*.conllu", "--allow-missing-columns")
-    assert "1 file parsed, 2 words; 1 were there already; 0 failed\nparsed again, as the input has changed" in said
+    assert (
+        "1 file parsed, 2 words; 1 were there already; 0 failed\nparsed again, "
+        "as the input has changed" in said
+    )
     assert target.read_text().count("\n\n") == 1
 
 
@@ -164,17 +198,25 @@ def test_of_a_file_that_changes_or_for_which_memory_is_short_nothing_is_kept(fol
     def without_memory(*arguments, **options):
         raise MemoryError
 
-    for parse, told in ((slow, "the file changed while it was parsed; parse it again"), (without_memory, "not enough memory")):
+    for parse, told in (
+        (slow, "the file changed while it was parsed; parse it again"),
+        (without_memory, "not enough memory"),
+    ):
         monkeypatch.setattr(file_parsing, "parse_file", parse)
         assert told in str(parser(shard).error)
         assert not Path(shard.target).exists()
 
 
-def test_a_fault_of_ours_is_told_with_its_traceback_and_the_other_files_are_parsed(folders, monkeypatch, capsys):
+def test_a_fault_of_ours_is_told_with_its_traceback_and_the_other_files_are_parsed(
+    folders, monkeypatch, capsys
+):
     shard = Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu")
     parser = ShardParser(folders / "model", MISSING)
     monkeypatch.setattr(file_parsing, "parse_file", lambda *_, **__: [][0])
-    fault = r".*a\.conllu: this is a fault of optimal-step, not of your input \(IndexError: .*\); please report it"
+    fault = (
+        r".*a\.conllu: this is a fault of optimal-step, not of your input \(IndexError: .*\);"
+        r" please report it"
+    )
     assert re.match(fault, str(parser(shard).error))
     assert "Traceback (most recent call last):" in capsys.readouterr().err
     monkeypatch.setattr("parser.text.worker.ShardParser", lambda *_: [][0])
@@ -197,7 +239,9 @@ def test_what_is_done_is_as_new_as_its_file(tmp_path):
 
 @pytest.mark.parametrize("engine", [local_engine, ray_engine], ids=["local", "ray"])
 def test_kernels_are_compiled_where_it_is_shown(folders, many, monkeypatch, engine):
-    """Before the processes begin, whose standard error nobody reads, and only if there is something to parse."""
+    """Before the processes begin, whose standard error nobody reads,
+    and only if there is something to parse.
+    """
     done = []
 
     def nothing_left_to_parse(folder, shards, options, workers):
@@ -221,7 +265,9 @@ def test_its_own_output_is_no_input(folders):
         Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
         Path(shard.target).touch()
     assert shards_of([pattern], folders / "in" / "out") == before
-    assert [shard.source for shard in shards_of([f"{folders}/in/*.conllu"], folders)] == [f"{folders}/in/a.conllu"]
+    assert [shard.source for shard in shards_of([f"{folders}/in/*.conllu"], folders)] == [
+        f"{folders}/in/a.conllu"
+    ]
 
 
 @pytest.mark.usefixtures("forked")
@@ -243,7 +289,12 @@ def test_sentences_that_are_refused_are_in_the_exit_status(folders, many):
 def test_refusals_are_those_of_the_files_asked_for(tmp_path):
     one, other = (Shard(name, str(tmp_path / "deep" / name)) for name in "ab")
     refusals = Refusals(tmp_path)
-    for outcome in (Outcome(one, refused=2), Outcome(other, refused=3), Outcome(other, error="no"), Outcome(one, refused=1)):
+    for outcome in (
+        Outcome(one, refused=2),
+        Outcome(other, refused=3),
+        Outcome(other, error="no"),
+        Outcome(one, refused=1),
+    ):
         refusals.remember(outcome)
     with (tmp_path / REFUSALS).open("a") as file:
         file.write('{"file": ')
@@ -282,7 +333,12 @@ def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, predicto
     (tmp_path / "a.conllu").write_text(WORDS * 50)
     for int8 in (False, True):
         model.int8, how = int8, replace(MISSING, int8=int8)
-        assert begin_parser(tmp_path / "model", how)(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
+        assert (
+            begin_parser(tmp_path / "model", how)(
+                Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")
+            ).error
+            is None
+        )
         parse_file(Predictor(model, how), io.BytesIO((WORDS * 50).encode()), target := io.BytesIO())
         assert (tmp_path / "b").read_bytes() == target.getvalue()
     assert [predictor.model.int8 for predictor in predictors] == [False, True]
@@ -321,14 +377,21 @@ def test_a_folder_with_files_of_others_is_refused(folders, many, content):
     for name in ("a.conllu", "deep/c.conllu"):
         (folders / "out" / name).parent.mkdir(parents=True, exist_ok=True)
         (folders / "out" / name).write_text(content)
-    with pytest.raises(BulkError, match=rf"out/a\.conllu: parse_many has not .* and 1 other file, as there is no {NOTE} in"):
+    with pytest.raises(
+        BulkError,
+        match=rf"out/a\.conllu: parse_many has not .* and 1 other file, as there is no {NOTE} in",
+    ):
         many("**/*.conllu", "--allow-missing-columns")
     assert not (folders / "out" / NOTE).exists()
     assert (folders / "out" / "a.conllu").read_text() == content
-    with pytest.raises(BulkError, match=rf"a\.conllu: parse_many has not written this file, as there is no {NOTE}"):
+    with pytest.raises(
+        BulkError, match=rf"a\.conllu: parse_many has not written this file, as there is no {NOTE}"
+    ):
         many("a.conllu", "--allow-missing-columns")
     (folders / "in" / "other.conllu").write_text(WORDS)
-    assert many("other.conllu", "--allow-missing-columns")[0] == 0, "a file of another name is in nobody's way"
+    assert many("other.conllu", "--allow-missing-columns")[0] == 0, (
+        "a file of another name is in nobody's way"
+    )
 
 
 def test_another_tokenizer_makes_other_files(folders):
@@ -337,7 +400,12 @@ def test_another_tokenizer_makes_other_files(folders):
     other.write_text("2")
     claim(folders / "out", folders / "model", ParseOptions(tokenizer=one), one)
     one.rename(folders / "elsewhere.json")
-    claim(folders / "out", folders / "model", ParseOptions(tokenizer=Path("elsewhere.json")), folders / "elsewhere.json")
+    claim(
+        folders / "out",
+        folders / "model",
+        ParseOptions(tokenizer=Path("elsewhere.json")),
+        folders / "elsewhere.json",
+    )
     with pytest.raises(BulkError, match="another tokenizer"):
         claim(folders / "out", folders / "model", ParseOptions(tokenizer=other), other)
     (folders / "out" / NOTE).write_text("{")
@@ -353,9 +421,16 @@ def test_other_options_are_refused_in_the_same_folder(folders):
         with pytest.raises(BulkError, match="other options"):
             claim(folders / "out", folders / "model", ParseOptions(**other))
     noted = json.loads((folders / "out" / NOTE).read_text())
-    always = {"single_root": True, "tags": "keep", "on_error": "stop", "allow_missing_columns": False, "text": False}
+    always = {
+        "single_root": True,
+        "tags": "keep",
+        "on_error": "stop",
+        "allow_missing_columns": False,
+        "text": False,
+    }
     others = ("tokenizer", "sentences", "tokens", "beam", "merge", "treebank")
-    assert noted["options"] == always | {"rerank": False} | dict.fromkeys(others)  # as ever, for folders that were begun before
+    # as ever, for folders that were begun before
+    assert noted["options"] == always | {"rerank": False} | dict.fromkeys(others)
 
 
 def test_files_are_written_with_the_lemmas_of_a_lexicon(folders):
@@ -378,9 +453,16 @@ def test_files_of_processes_that_died_are_tried_again(tmp_path, workers, request
         request.getfixturevalue("forked")
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
-    found = list(parse_shards(tmp_path, shards, ParseOptions(), workers, partial(begin_nothing, die_at_times)))
+    found = list(
+        parse_shards(
+            tmp_path, shards, ParseOptions(), workers, partial(begin_nothing, die_at_times)
+        )
+    )
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in to_parse(shards)] == [str(tmp_path / "always")]
     if workers == 1:  # those behind the dead ones have one process again
-        assert len({outcome.words for outcome in found if Path(outcome.shard.source).name in "cdef"}) == 1
+        assert (
+            len({outcome.words for outcome in found if Path(outcome.shard.source).name in "cdef"})
+            == 1
+        )

@@ -1,4 +1,6 @@
-"""The tokenizer: what it reads, against slow references over strings; what it learns; its places in the text; its files."""
+"""The tokenizer: what it reads, against slow references over strings; what it learns;
+its places in the text; its files.
+"""
 
 import json
 import re
@@ -14,7 +16,17 @@ from parser.decoding.parse_options import SentenceEnds
 from parser.model_folder import ModelError
 from parser.text import decisions, sentence_ends, token_ends
 from parser.text.character_tokenizer import SETTINGS, TENSORS, CharacterTokenizer
-from parser.text.characters import EDGE, PARAGRAPH, POWERS, characters_of, class_of, composed_text, folded, hash_of, stretch
+from parser.text.characters import (
+    EDGE,
+    PARAGRAPH,
+    POWERS,
+    characters_of,
+    class_of,
+    composed_text,
+    folded,
+    hash_of,
+    stretch,
+)
 from parser.text.kinds import find_kinds, whole_kinds
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, rules_of
 from parser.text.sentence_ends import token_rows
@@ -24,13 +36,19 @@ from parser.training.text.learning_texts import disturbed_text, f1, plain_text
 from parser.training.text.logistic_regression import LogisticRegression
 from parser.training.text.tokenizer import train_tokenizer
 
-# Letters of several scripts, composed and not, white space of all kinds, marks, quotes, an emoji, a byte order mark, and a NUL.
-ALPHABET = "ab\u00e9e\u0301\u1100\u1161D\u0130 \t\n\r\f\u2028\u00a0.,!?'\u2019\"\u201c()-\u20137@/\U0001f600\ufeff\0"
+# Letters of several scripts, composed and not, white space of all kinds, marks, quotes, an emoji, a
+# byte order mark, and a NUL.
+ALPHABET = (
+    "ab\u00e9e\u0301\u1100\u1161D\u0130 "
+    "\t\n\r\f\u2028\u00a0.,!?'\u2019\"\u201c()-\u20137@/\U0001f600\ufeff\0"
+)
 texts = st.text(alphabet=ALPHABET, max_size=40)
 
 
 def slow_characters(text):
-    """The paragraphs of a text, each as (character in NFC, class) pairs, with a run of white space as one character."""
+    """The paragraphs of a text, each as (character in NFC, class) pairs,
+    with a run of white space as one character.
+    """
     composed = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\ufeff", "")
     paragraphs, gap = [[]], ""
     for character in composed:
@@ -44,7 +62,11 @@ def slow_characters(text):
             paragraphs[-1].append(("\n", 2) if "L" in gap else (" ", 1))
         gap = ""
         paragraphs[-1].append((character, kind))
-    return [list(paragraph) for paragraph in paragraphs if any(kind > PARAGRAPH for _, kind in paragraph)]
+    return [
+        list(paragraph)
+        for paragraph in paragraphs
+        if any(kind > PARAGRAPH for _, kind in paragraph)
+    ]
 
 
 def stripped(paragraph):
@@ -57,7 +79,9 @@ def stripped(paragraph):
 def test_characters_are_those_of_the_text(text):
     found = characters_of(text)
     codes, kinds = found.codes.tolist(), found.kinds.tolist()
-    inside = [(chr(code), kind) for code, kind in zip(codes, kinds, strict=True) if kind != PARAGRAPH]
+    inside = [
+        (chr(code), kind) for code, kind in zip(codes, kinds, strict=True) if kind != PARAGRAPH
+    ]
     expected = [pair for paragraph in slow_characters(text) for pair in stripped(paragraph)]
     assert inside == expected
     # EDGE characters around each paragraph, and nothing else that separates them
@@ -66,13 +90,21 @@ def test_characters_are_those_of_the_text(text):
     assert runs.count("|") == max(1, len(slow_characters(text)) + 1)
     for place, kind in enumerate(kinds):
         if kind > PARAGRAPH:
-            assert unicodedata.normalize("NFC", text[found.starts[place] : found.ends[place]]).find(chr(codes[place])) >= 0
+            assert (
+                unicodedata.normalize("NFC", text[found.starts[place] : found.ends[place]]).find(
+                    chr(codes[place])
+                )
+                >= 0
+            )
     assert (np.diff(found.starts[found.kinds > PARAGRAPH]) >= 0).all()
 
 
 @given(texts)
 def test_each_paragraph_is_read_as_if_it_were_alone(text):
-    alone = [characters_of("".join(character for character, _ in stripped(own))) for own in slow_characters(text)]
+    alone = [
+        characters_of("".join(character for character, _ in stripped(own)))
+        for own in slow_characters(text)
+    ]
     kinds = characters_of(text).kinds
     inner = [own.kinds[EDGE:-EDGE].tolist() for own in alone]
     assert [kind for own in inner for kind in own] == kinds[kinds != PARAGRAPH].tolist()
@@ -85,7 +117,9 @@ def test_composing_keeps_places(text):
     assert len(starts) == len(ends) == len(composed)
     places = list(zip(starts.tolist(), ends.tolist(), strict=True))
     assert all(start < end for start, end in places)
-    assert all(end <= then for (_, end), (then, _) in pairwise(places) if len(text) >= len(composed))
+    assert all(
+        end <= then for (_, end), (then, _) in pairwise(places) if len(text) >= len(composed)
+    )
     assert not text or (places[0][0], places[-1][1]) == (0, len(text))
 
 
@@ -112,7 +146,9 @@ def test_forms_are_compared_in_lower_case_with_quotes_of_ascii():
 
 
 def slow_places(text):
-    """What token_ends.ATOMS are of each place of a paragraph without white space at its ends, for each begin of a token."""
+    """What token_ends.ATOMS are of each place of a paragraph without white space at its ends, for
+    each begin of a token.
+    """
     characters = slow_characters(text)
     if len(characters) != 1:
         return
@@ -139,29 +175,60 @@ def slow_places(text):
         if kinds[i] <= PARAGRAPH:
             continue
         j = i + 1 if kinds[i + 1] > PARAGRAPH else i + 2
-        begins = [b for b in range(i + 1) if kinds[b] > PARAGRAPH and all(kinds[k] > PARAGRAPH for k in range(b, i + 1))]
+        begins = [
+            b
+            for b in range(i + 1)
+            if kinds[b] > PARAGRAPH and all(kinds[k] > PARAGRAPH for k in range(b, i + 1))
+        ]
         start, end = chunk(i)
         _, stop = chunk(j)
         for begun in begins:
             atoms = {}
             for size in range(1, 7):
-                atoms[f"left{size}"], atoms[f"right{size}"] = part(i + 1 - size, i + 1), part(j, j + size)
+                atoms[f"left{size}"], atoms[f"right{size}"] = (
+                    part(i + 1 - size, i + 1),
+                    part(j, j + size),
+                )
             for size in range(1, 6):
-                atoms[f"kleft{size}"], atoms[f"kright{size}"] = classes(i + 1 - size, i + 1), classes(j, j + size)
+                atoms[f"kleft{size}"], atoms[f"kright{size}"] = (
+                    classes(i + 1 - size, i + 1),
+                    classes(j, j + size),
+                )
             for distance in (1, 2, 3):
                 atoms[f"l{distance + 1}"] = part(i - distance, i - distance + 1)
                 atoms[f"r{distance + 1}"] = part(j + distance, j + distance + 1)
             atoms["pair"] = (kinds[i], kinds[j], kinds[i + 1] if j > i + 1 else 0)
-            atoms["chunk"], atoms["kchunk"] = (part(start, end), i - start), (classes(start, end), i - start)
-            atoms["rest"], atoms["krest"], atoms["restn"] = part(j, stop), classes(j, stop), min(stop - j, 8)
+            atoms["chunk"], atoms["kchunk"] = (
+                (part(start, end), i - start),
+                (classes(start, end), i - start),
+            )
+            atoms["rest"], atoms["krest"], atoms["restn"] = (
+                part(j, stop),
+                classes(j, stop),
+                min(stop - j, 8),
+            )
             atoms["head"] = part(start, i + 1)
-            atoms["last"], atoms["first"], atoms["after"] = kinds[stop - 1], kinds[start], classes(stop, stop + 1)
-            atoms["token"], atoms["ktoken"], atoms["tokenn"] = part(begun, i + 1), classes(begun, i + 1), min(i + 1 - begun, 6)
+            atoms["last"], atoms["first"], atoms["after"] = (
+                kinds[stop - 1],
+                kinds[start],
+                classes(stop, stop + 1),
+            )
+            atoms["token"], atoms["ktoken"], atoms["tokenn"] = (
+                part(begun, i + 1),
+                classes(begun, i + 1),
+                min(i + 1 - begun, 6),
+            )
             atoms["token+1"] = part(begun, j + 1)
             yield i, j, begun, atoms
 
 
-@given(st.lists(st.text(alphabet="ab\u00e9D.,'\u20197@/\n ", min_size=1, max_size=12), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.text(alphabet="ab\u00e9D.,'\u20197@/\n ", min_size=1, max_size=12),
+        min_size=1,
+        max_size=6,
+    )
+)
 def test_places_are_read_as_the_slow_reference_reads_them(several):
     """Two places have the same value of an atom if and only if the reference has."""
     by_name = {}
@@ -172,10 +239,14 @@ def test_places_are_read_as_the_slow_reference_reads_them(several):
         for i, j, begun, expected in slow_places(text) or ():
             token_ends.fill_atoms(atoms, EDGE + i, EDGE + j, EDGE + begun, found, forms, POWERS)
             for name, value in expected.items():
-                by_name.setdefault(name, {}).setdefault(value, set()).add(int(atoms[token_ends.ATOMS.index(name)]))
+                by_name.setdefault(name, {}).setdefault(value, set()).add(
+                    int(atoms[token_ends.ATOMS.index(name)])
+                )
     for name, values in by_name.items():
         assert all(len(numbers) == 1 for numbers in values.values()), name
-        assert len({number for numbers in values.values() for number in numbers}) == len(values), name
+        assert len({number for numbers in values.values() for number in numbers}) == len(values), (
+            name
+        )
 
 
 def slow_key(atoms, template):
@@ -202,16 +273,32 @@ def test_weights_are_those_that_were_packed(seed):
     known = np.unique(np.array([key for key in keys if key and random.random() < 0.5], np.uint64))
     weights = random.normal(0, 1, len(known))
     table = decisions.packed(known, weights)
-    steps = dict(zip(known.tolist(), np.clip(np.rint(weights / decisions.STEP), -127, 127).tolist(), strict=True))
+    steps = dict(
+        zip(
+            known.tolist(),
+            np.clip(np.rint(weights / decisions.STEP), -127, 127).tolist(),
+            strict=True,
+        )
+    )
     workspace = np.empty(len(keys), np.uint64)
-    assert decisions.score(table, atoms, token_ends.PROGRAM, workspace) == sum(steps.get(key, 0) for key in keys if key)
+    assert decisions.score(table, atoms, token_ends.PROGRAM, workspace) == sum(
+        steps.get(key, 0) for key in keys if key
+    )
     assert 2 * np.count_nonzero(table) <= len(table)
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=8).map(hash_of), st.integers(0, 2**16 - 1), max_size=50))
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=8).map(hash_of), st.integers(0, 2**16 - 1), max_size=50
+    )
+)
 def test_forms_have_the_values_that_were_packed(values):
-    table = decisions.packed_forms(np.array([*values], np.uint64), np.array([*values.values()], np.uint16))
-    assert all(decisions.form_value(table, np.uint64(form)) == value for form, value in values.items())
+    table = decisions.packed_forms(
+        np.array([*values], np.uint64), np.array([*values.values()], np.uint16)
+    )
+    assert all(
+        decisions.form_value(table, np.uint64(form)) == value for form, value in values.items()
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,7 +311,11 @@ def test_forms_have_the_values_that_were_packed(values):
         ("do", ("de", "o"), Rule(SUFFIX, "o", ("e", "o"))),
         ("Nas", ("Em", "as"), Rule(PREFIX, "n", ("em", ""))),
         ("dela", ("de", "ela"), Rule(SUFFIX, "la", ("", "ela"))),
-        ("\u056b\u0576\u0579\u055e", ("\u056b\u0576\u0579", "\u055e"), Rule(SUFFIX, "\u055e", ("", "\u055e"))),
+        (
+            "\u056b\u0576\u0579\u055e",
+            ("\u056b\u0576\u0579", "\u055e"),
+            Rule(SUFFIX, "\u055e", ("", "\u055e")),
+        ),
         ("a\u055eb", ("ab", "\u055e"), Rule(MARK, "\u055e")),
         ("zum", ("an", "der"), None),
     ],
@@ -243,13 +334,28 @@ def test_of_the_rules_for_a_form_the_one_of_most_forms_is_learned():
 @given(st.text("an'`\u2019B\u00e9", min_size=2, max_size=6))
 def test_rules_for_new_forms_are_tried_where_they_fit(form):
     ends, begins = {"'n": ("", "'n"), "an": ("a", "n")}, {"b'": ("b'", "")}
-    open_rules = [*(Rule(SUFFIX, *one) for one in ends.items()), *(Rule(PREFIX, *one) for one in begins.items())]
-    found = MultiwordRules({}, {}, {}, [*open_rules, Rule(MARK, "\u00e9")], lambda small: 0).candidates(form)
+    open_rules = [
+        *(Rule(SUFFIX, *one) for one in ends.items()),
+        *(Rule(PREFIX, *one) for one in begins.items()),
+    ]
+    found = MultiwordRules(
+        {}, {}, {}, [*open_rules, Rule(MARK, "\u00e9")], lambda small: 0
+    ).candidates(form)
     small = form.lower().translate(str.maketrans("`\u2019", "''"))
-    fitting = [Rule(SUFFIX, part, ends[part]) for part in ends if small.endswith(part) and len(small) > len(part)]
-    fitting += [Rule(PREFIX, part, begins[part]) for part in begins if small.startswith(part) and len(small) > len(part)]
+    fitting = [
+        Rule(SUFFIX, part, ends[part])
+        for part in ends
+        if small.endswith(part) and len(small) > len(part)
+    ]
+    fitting += [
+        Rule(PREFIX, part, begins[part])
+        for part in begins
+        if small.startswith(part) and len(small) > len(part)
+    ]
     fitting += [Rule(MARK, "\u00e9")] if "\u00e9" in small[:-1] else []
-    assert {candidate.rule for candidate in found} == {rule for rule in fitting if rule.apply(form) is not None}
+    assert {candidate.rule for candidate in found} == {
+        rule for rule in fitting if rule.apply(form) is not None
+    }
 
 
 def test_a_rule_keeps_case_and_characters_of_the_token():
@@ -262,7 +368,11 @@ def test_a_rule_keeps_case_and_characters_of_the_token():
 @pytest.mark.parametrize(
     ("text", "kind", "stretch"),
     [
-        ("see https://www.example.org/docs/page.html#install.", "url", "https://www.example.org/docs/page.html#install"),
+        (
+            "see https://www.example.org/docs/page.html#install.",
+            "url",
+            "https://www.example.org/docs/page.html#install",
+        ),
         ("(www.example.org)", "url", "www.example.org"),
         ("http://a.org/x_(y)", "url", "http://a.org/x_(y)"),
         ("to anna.b+c@mail.example.org,", "email", "anna.b+c@mail.example.org"),
@@ -280,7 +390,11 @@ def test_a_rule_keeps_case_and_characters_of_the_token():
         ("hi @maria!", "mention", "@maria"),
         ("love \u2764\ufe0f it", "emoji", "\u2764\ufe0f"),
         ("\U0001f469\u200d\U0001f4bb codes", "emoji", "\U0001f469\u200d\U0001f4bb"),
-        ("https://example.org/wiki/Bob\u2019s_\u00dcbung.", "url", "https://example.org/wiki/Bob\u2019s_\u00dcbung"),
+        (
+            "https://example.org/wiki/Bob\u2019s_\u00dcbung.",
+            "url",
+            "https://example.org/wiki/Bob\u2019s_\u00dcbung",
+        ),
         ("at https://example.org\u2019s page", "url", "https://example.org"),
         ("http://a.kr/x\ub97c", "url", "http://a.kr/x"),
         ("ask db.example.com:8080.", "domain", "db.example.com:8080"),
@@ -297,7 +411,9 @@ def test_a_rule_keeps_case_and_characters_of_the_token():
 def test_kinds_are_found_where_they_stand(text, kind, stretch):
     found = characters_of(text)
     flat = found.codes.tobytes().decode("utf-32-le")
-    assert [(name, flat[start:end]) for name, start, end in find_kinds(found)] == ([(kind, stretch)] if kind else [])
+    assert [(name, flat[start:end]) for name, start, end in find_kinds(found)] == (
+        [(kind, stretch)] if kind else []
+    )
 
 
 def test_a_tokenizer_of_before_has_the_kinds_of_before(tokenizer, tmp_path):
@@ -314,8 +430,16 @@ def test_a_tokenizer_of_before_has_the_kinds_of_before(tokenizer, tmp_path):
 
 def test_a_treebank_that_has_enough_of_a_kind_decides_whether_it_is_cut():
     text = characters_of("at 10:30 or 11:30 or 12:30 and 1,000 there")
-    starts = [k for k in range(len(text.kinds)) if text.kinds[k] > PARAGRAPH and text.kinds[k - 1] <= PARAGRAPH]
-    stops = [k for k in range(len(text.kinds)) if text.kinds[k] <= PARAGRAPH and text.kinds[k - 1] > PARAGRAPH]
+    starts = [
+        k
+        for k in range(len(text.kinds))
+        if text.kinds[k] > PARAGRAPH and text.kinds[k - 1] <= PARAGRAPH
+    ]
+    stops = [
+        k
+        for k in range(len(text.kinds))
+        if text.kinds[k] <= PARAGRAPH and text.kinds[k - 1] > PARAGRAPH
+    ]
     assert "time" in whole_kinds(text, np.array([starts, stops]))
     colons = [k for k in range(len(text.kinds)) if chr(text.codes[k]) in ":,"]
     cut = np.array([sorted(starts + colons), sorted(stops + colons)])
@@ -324,7 +448,9 @@ def test_a_treebank_that_has_enough_of_a_kind_decides_whether_it_is_cut():
 
 
 def sentences(*lines):
-    """Sentences of tokens between blanks; ``_`` before a token: no blank before it; ``~`` between the words of a token."""
+    """Sentences of tokens between blanks; ``_`` before a token: no blank before it;
+    ``~`` between the words of a token.
+    """
     made = []
     for line in lines:
         tokens = line.split()
@@ -358,7 +484,12 @@ def shown(found):
 
 def test_it_learns_tokens_words_and_sentences(tokenizer):
     text = "The cat's bone is new. We met Dr. Hill, and runs. It's old! Where is my dog?"
-    expected = ["The cat~'s bone is new .", "We met Dr. Hill , and runs .", "It~'s old !", "Where is my dog ?"]
+    expected = [
+        "The cat~'s bone is new .",
+        "We met Dr. Hill , and runs .",
+        "It~'s old !",
+        "Where is my dog ?",
+    ]
     assert shown(tokenizer.split(text)) == expected
     assert shown(tokenizer.split(text.upper().replace("'", "\u2019"))) == [
         line.upper().replace("'", "\u2019") for line in expected
@@ -379,9 +510,15 @@ def test_tokens_and_places_are_those_of_the_text(tokenizer, text):
         assert all(end <= start for (_, end), (start, _) in pairwise(places))
         for sentence in found:
             for form, (start, end) in zip(sentence.forms, sentence.places, strict=True):
-                assert " ".join(text[start:end].replace("\ufeff", "").replace("\0", " ").split()) == form
+                assert (
+                    " ".join(text[start:end].replace("\ufeff", "").replace("\0", " ").split())
+                    == form
+                )
         left_out = "".join(
-            text[a:b] for a, b in zip([0, *(e for _, e in places)], [*(s for s, _ in places), len(text)], strict=True)
+            text[a:b]
+            for a, b in zip(
+                [0, *(e for _, e in places)], [*(s for s, _ in places), len(text)], strict=True
+            )
         )
         assert not left_out.replace("\ufeff", "").replace("\0", "").strip()
 
@@ -404,9 +541,16 @@ def test_decomposed_letters_change_nothing(tokenizer):
 
 @given(text=texts)
 def test_the_normal_form_of_a_text_changes_none_of_its_words(tokenizer, text):
-    composed, apart = (tokenizer.split(unicodedata.normalize(form, text)) for form in ("NFC", "NFD"))
-    assert [[unicodedata.normalize("NFC", form) for form in one.forms] for one in apart] == [one.forms for one in composed]
-    normal = [[[unicodedata.normalize("NFC", word) for word in words] for words in one.words] for one in apart]
+    composed, apart = (
+        tokenizer.split(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")
+    )
+    assert [[unicodedata.normalize("NFC", form) for form in one.forms] for one in apart] == [
+        one.forms for one in composed
+    ]
+    normal = [
+        [[unicodedata.normalize("NFC", word) for word in words] for words in one.words]
+        for one in apart
+    ]
     assert normal == [[[*words] for words in one.words] for one in composed]
     for one in apart:
         assert all(unicodedata.is_normalized("NFD", form) for form in one.forms)
@@ -419,11 +563,16 @@ def test_an_abbreviation_of_a_list_does_not_end_a_sentence():
     assert listed.abbreviations == ["prof."]  # training has "the" often, and never with a period
 
 
-def test_an_abbreviation_that_a_large_treebank_lacks_ends_a_sentence_only_before_a_likely_beginning(monkeypatch):
+def test_an_abbreviation_that_a_large_treebank_lacks_ends_a_sentence_only_before_a_likely_beginning(
+    monkeypatch,
+):
     monkeypatch.setattr(examples, "_MUCH", 0)
     shorts = {"dra.": False, "bone.": False}
     found = train_tokenizer([*TRAIN, *[sentences("We saw the dog _.")] * 8], None, 1, shorts)
-    values = [decisions.form_value(found.tokens.forms, np.uint64(hash_of(short))) >> decisions.LISTED & 3 for short in shorts]
+    values = [
+        decisions.form_value(found.tokens.forms, np.uint64(hash_of(short))) >> decisions.LISTED & 3
+        for short in shorts
+    ]
     assert values == [decisions.OWN_ABBREVIATION, 0]  # the dog has a bone
     assert shown(found.split("We met Dra. Hill. We saw Dra. The dog runs.")) == [
         "We met Dra. Hill .",
@@ -454,7 +603,9 @@ def test_the_copy_has_the_tokens_of_the_text():
     forms = [plain.text[start:end] for start, end in plain.places]
     changed = [disturbed.text[start:end] for start, end in disturbed.places]
     assert len(changed) < len(forms)  # final marks are lost
-    assert {form.lower().replace("\u2019", "'") for form in changed} <= {form.lower() for form in forms}
+    assert {form.lower().replace("\u2019", "'") for form in changed} <= {
+        form.lower() for form in forms
+    }
     assert disturbed.text.count("\n") > plain.text.count("\n")
     assert disturbed_text(TRAIN, 3, attach=False).text == disturbed.text
 
@@ -520,11 +671,21 @@ def test_damaged_weights_are_refused(tokenizer, tmp_path, name):
         CharacterTokenizer.load(tmp_path)
 
 
-@pytest.mark.parametrize(("last", "line_ends"), [("g" * 20, [1, 4, 4, 1, 1, 1, 1]), ("gggg", [1, 5, 5, 1, 1, 1, 1])])
+@pytest.mark.parametrize(
+    ("last", "line_ends"), [("g" * 20, [1, 4, 4, 1, 1, 1, 1]), ("gggg", [1, 5, 5, 1, 1, 1, 1])]
+)
 def test_rows_of_tokens_say_how_lines_end(last, line_ends):
     text = characters_of(f"aaaa bbb\ncc\ndddd eeee ffff {last}\n\nx")
-    starts = [k for k in range(len(text.kinds)) if text.kinds[k] > PARAGRAPH and text.kinds[k - 1] <= PARAGRAPH]
-    stops = [k for k in range(len(text.kinds)) if text.kinds[k] <= PARAGRAPH and text.kinds[k - 1] > PARAGRAPH]
+    starts = [
+        k
+        for k in range(len(text.kinds))
+        if text.kinds[k] > PARAGRAPH and text.kinds[k - 1] <= PARAGRAPH
+    ]
+    stops = [
+        k
+        for k in range(len(text.kinds))
+        if text.kinds[k] <= PARAGRAPH and text.kinds[k - 1] > PARAGRAPH
+    ]
     rows = token_rows(text, np.array([starts, stops], np.int32), np.zeros(2, np.uint32), POWERS)
     assert rows[sentence_ends.LINE_END, EDGE : EDGE + 7].tolist() == line_ends
     assert rows.shape[1] == 8 + 3 * EDGE
@@ -533,7 +694,12 @@ def test_rows_of_tokens_say_how_lines_end(last, line_ends):
 def test_initials_keep_their_period(tokenizer):
     found = tokenizer.split("A. B. Baker met J. K. Hill and George W. Wood, and B runs")
     forms = [form for sentence in found for form in sentence.forms]
-    assert [form for form in forms if len(form) == 2 and form.endswith(".")] == ["A.", "B.", "K.", "W."]
+    assert [form for form in forms if len(form) == 2 and form.endswith(".")] == [
+        "A.",
+        "B.",
+        "K.",
+        "W.",
+    ]
 
 
 def test_lines_too_short_to_be_wrapped_end_sentences(tokenizer):

@@ -1,4 +1,6 @@
-"""parse_many.py interrupted, terminated and killed, and its processes killed: none goes on, and no half file is left."""
+"""parse_many.py interrupted, terminated and killed, and its processes killed: none goes on,
+and no half file is left.
+"""
 
 import multiprocessing
 import os
@@ -40,7 +42,9 @@ def die_half_way(shard: Shard) -> Outcome:
 
 
 def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[int, str]:
-    """The exit status of the command, and what it said, after ``kill`` while a process loads and another has half a file."""
+    """The exit status of the command, and what it said, after ``kill`` while a process loads and
+    another has half a file.
+    """
     (folder / "model").mkdir()
     (folder / "model" / "settings.json").write_text("{}")
     (folder / "in").mkdir()
@@ -49,7 +53,12 @@ def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[i
     program = [sys.executable, "-c", _COMMAND.format(work=work)]
     arguments = [f"{folder}/model", f"{folder}/in/*", "-o", f"{folder}/out", "--workers", "2"]
     with subprocess.Popen(
-        program + arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        program + arguments,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as parent:
         assert parent.stdout is not None
         assert parent.stderr is not None
@@ -59,7 +68,8 @@ def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[i
             pytest.fail(f"{words} {parent.stderr.read()}")
         assert list((folder / "out").glob(".*.tmp"))
         kill(parent.pid)
-        ended, _, _ = select.select([parent.stdout], [], [], 60)  # it ends with the last process that has it
+        # it ends with the last process that has it
+        ended, _, _ = select.select([parent.stdout], [], [], 60)
         if not ended:
             os.killpg(parent.pid, signal.SIGKILL)
         said = parent.stderr.read()
@@ -79,7 +89,10 @@ def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[i
 def test_an_interrupted_command_ends_its_processes_in_order(tmp_path, kill, status):
     found, said = interrupted(tmp_path, "STAYING_AT_ONCE", kill)
     assert found == status
-    assert said == "interrupted; finished files are kept: start the same command again to parse the rest\n"
+    assert (
+        said
+        == "interrupted; finished files are kept: start the same command again to parse the rest\n"
+    )
 
 
 def test_processes_end_with_the_one_that_started_them(tmp_path):
@@ -90,8 +103,13 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
 def test_what_a_process_that_died_had_half_written_is_removed(tmp_path, monkeypatch):
     forking = multiprocessing.get_context("fork")  # sooner
     monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
-    shard, other = Shard(str(tmp_path / "a"), str(tmp_path / "b")), tmp_path / ".c.0123456789abcdef.tmp"
+    shard, other = (
+        Shard(str(tmp_path / "a"), str(tmp_path / "b")),
+        tmp_path / ".c.0123456789abcdef.tmp",
+    )
     other.touch()
-    (found,) = parse_shards(tmp_path, [shard], ParseOptions(), 1, partial(begin_nothing, die_half_way))
+    (found,) = parse_shards(
+        tmp_path, [shard], ParseOptions(), 1, partial(begin_nothing, die_half_way)
+    )
     assert "died twice" in str(found.error)
     assert list(tmp_path.iterdir()) == [other]

@@ -1,4 +1,6 @@
-"""Text to sentences and words: blocks, places, what is refused; tokens are those of a small tokenizer."""
+"""Text to sentences and words: blocks, places, what is refused;
+tokens are those of a small tokenizer.
+"""
 
 import io
 import pickle
@@ -48,7 +50,9 @@ def by_command(tmp_path, monkeypatch, capsysbinary):
 
     def run(folder, text: str, *options: str) -> str:
         (tmp_path / "text.txt").write_text(text, encoding="utf-8", newline="")
-        monkeypatch.setattr(sys, "argv", ["parse.py", str(folder), str(tmp_path / "text.txt"), "--text", *options])
+        monkeypatch.setattr(
+            sys, "argv", ["parse.py", str(folder), str(tmp_path / "text.txt"), "--text", *options]
+        )
         assert parse.main() == 0
         return capsysbinary.readouterr().out.decode()
 
@@ -68,11 +72,17 @@ def treebank_of(tmp_path, conllu: str):
 
 
 def in_conllu(folder, text: str, tokens: str | None = None, **how) -> str:
-    return b"".join(TextPipeline.of_model(folder, tokens=tokens).conllu(io.BytesIO(text.encode()), **how)).decode()
+    return b"".join(
+        TextPipeline.of_model(folder, tokens=tokens).conllu(io.BytesIO(text.encode()), **how)
+    ).decode()
 
 
 def texts(conllu: str) -> list[str]:
-    return [line.removeprefix("# text = ") for line in conllu.splitlines() if line.startswith("# text = ")]
+    return [
+        line.removeprefix("# text = ")
+        for line in conllu.splitlines()
+        if line.startswith("# text = ")
+    ]
 
 
 def test_text_is_split_and_parsed(folder, tmp_path, by_command):
@@ -83,25 +93,49 @@ def test_text_is_split_and_parsed(folder, tmp_path, by_command):
     comments = [line for line in found.splitlines() if line.startswith("#")]
     assert comments[:4] == ["# newdoc", "# newpar", "# sent_id = 1", "# text = A kutya ugat."]
     assert comments.count("# newpar") == 2
-    assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
+    assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == [
+        "_",
+        "_",
+        "SpaceAfter=No",
+        "_",
+    ]
     assert as_one_of_many(folder, tmp_path) == found
     assert ShardParser(folder, ParseOptions(text=True)).tokenizer_path == folder / TOKENIZER
 
 
-ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
+ODD = [
+    *'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600',
+    "\r\n",
+    "\n\n",
+    "e\u0301",
+    "A kutya ugat.",
+]
 
 
 @pytest.mark.parametrize("ends", [None, "space"])
 @pytest.mark.parametrize("size", [1, 9, 2**16])
 def test_a_text_is_rebuilt_from_conllu_to_the_last_character(folder, cut_at, size, ends):
-    """However it is cut: MISC has all spaces, and TokenRange counts the characters of the whole text."""
+    """However it is cut: MISC has all spaces,
+    and TokenRange counts the characters of the whole text.
+    """
     cut_at(READ_BYTES=size, BLOCK=size, LONGEST=2 * size)
     rng = random.Random(size)
-    for text in ["du\u00a0| \\s\r\n", *("".join(rng.choices([*ODD, "|", "\\", "du"], k=rng.randrange(60))) for _ in range(50))]:
-        made = in_conllu(folder, text, ends, sentences=SentenceEnds.LINE if ends else SentenceEnds.MODEL, ranges=True)
+    for text in [
+        "du\u00a0| \\s\r\n",
+        *("".join(rng.choices([*ODD, "|", "\\", "du"], k=rng.randrange(60))) for _ in range(50)),
+    ]:
+        made = in_conllu(
+            folder,
+            text,
+            ends,
+            sentences=SentenceEnds.LINE if ends else SentenceEnds.MODEL,
+            ranges=True,
+        )
         found, tokens = rebuilt(made)
         assert found == (text.replace("\0", " ") if tokens else ""), ascii(text)
-        assert all(written == text.replace("\0", " ")[start:end] for written, (start, end) in tokens)
+        assert all(
+            written == text.replace("\0", " ")[start:end] for written, (start, end) in tokens
+        )
 
 
 def test_runs_of_spaces_are_one_in_the_comment_and_in_forms(folder):
@@ -122,32 +156,47 @@ def test_the_library_reads_text_as_the_commands_do(folder, tmp_path, by_command,
     found = by_command(folder, text, "--allow-missing-columns", "--ranges", "--threads", "2")
     assert as_one_of_many(folder, tmp_path, allow_missing_columns=True, ranges=True) == found
     sentences = Parser.load(folder)(text, allow_missing_columns=True)
-    tokens = [(text[start:end], (start, end)) for sentence in sentences for start, end in sentence.spans]
+    tokens = [
+        (text[start:end], (start, end)) for sentence in sentences for start, end in sentence.spans
+    ]
     assert rebuilt(found) == (text.replace("\0", " ") if tokens else "", tokens)
     plain = by_command(folder, text, "--allow-missing-columns")
-    assert "".join(sentence.conllu() for sentence in sentences) == re.sub("# (newdoc|newpar|sent_id).*\n", "", plain)
+    assert "".join(sentence.conllu() for sentence in sentences) == re.sub(
+        "# (newdoc|newpar|sent_id).*\n", "", plain
+    )
     for sentence in sentences:
-        words = [span for token, span in zip(sentence.tokens, sentence.spans, strict=True) for _ in token.words]
+        words = [
+            span
+            for token, span in zip(sentence.tokens, sentence.spans, strict=True)
+            for _ in token.words
+        ]
         assert [(word.start, word.end) for word in sentence.words] == words
         assert sentence.text == text[words[0][0] : words[-1][1]]
 
 
 @pytest.mark.parametrize("command", [parse, parse_many])
 def test_ranges_are_those_of_text(folder, tmp_path, monkeypatch, command):
-    monkeypatch.setattr(sys, "argv", ["parse.py", str(folder), str(tmp_path / "a"), "-o", str(tmp_path), "--ranges"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["parse.py", str(folder), str(tmp_path / "a"), "-o", str(tmp_path), "--ranges"],
+    )
     with pytest.raises(ValueError, match="--ranges is "):
         command.main()
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("A \ud800 b.", r"character 3 .*'\\ud800'"), ("\udc80", r"character 1 .*'\\udc80'")]
+    ("text", "message"),
+    [("A \ud800 b.", r"character 3 .*'\\ud800'"), ("\udc80", r"character 1 .*'\\udc80'")],
 )
 def test_half_of_a_surrogate_pair_is_named(folder, text, message):
     with pytest.raises(InputError, match=message):
         Parser.load(folder).parse_text(text)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 100_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
+@pytest.mark.parametrize(
+    "text", ["", "\n\n \n", "a" * 100_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"]
+)
 def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, by_command, text):
     found = by_command(folder, text, "--allow-missing-columns")
     if text.strip("\0\r\n \u2028\ufeff"):
@@ -160,7 +209,8 @@ IDEOGRAPHS = "\u6587" * 900 + "\u3002" + "\u5b57" * 3_000 + "\u3002"
 
 
 @pytest.mark.parametrize(
-    ("letters", "around"), [("a" * 10_000, ""), ("ab\u0301" * 2_000, ""), (IDEOGRAPHS, ""), (IDEOGRAPHS, " word . ")]
+    ("letters", "around"),
+    [("a" * 10_000, ""), ("ab\u0301" * 2_000, ""), (IDEOGRAPHS, ""), (IDEOGRAPHS, " word . ")],
 )
 def test_of_text_without_spaces_neither_letters_nor_spaces_are_lost(folder, letters, around):
     text = f"{around}{letters}{around}"
@@ -171,7 +221,9 @@ def test_of_text_without_spaces_neither_letters_nor_spaces_are_lost(folder, lett
 
 @pytest.mark.parametrize("tokens", [None, "space"])
 def test_a_presegmented_line_is_never_cut(folder, tokens):
-    """Also one longer than what is tokenized at a time, whose sentences end where a text may be cut, and one without spaces."""
+    """Also one longer than what is tokenized at a time, whose sentences end where a text may be
+    cut, and one without spaces.
+    """
     long = ["a" * 2_005 + " end", "b" * 3_000]
     lines = ["Ma. " * 40_000 + "jön", *long, "A kutya", "ugat", "", "Ma"]
     conllu = in_conllu(folder, "\n".join(lines), tokens, sentences=SentenceEnds.LINE, ranges=True)
@@ -185,7 +237,9 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, by_command):
     random_text_model().save(tmp_path / "model")
     text = "A kutya(du) ugat.\n10\u00a0000\t \u2003lány\n\u00a0 \n\ufeff.. Ma\fjön"
     expected = [["A", "kutya(du)", "ugat."], ["10 000", "lány"], ["..", "Ma"], ["jön"]]
-    found = by_command(tmp_path, text, "--tokens=space", "--sentences=line", "--allow-missing-columns")
+    found = by_command(
+        tmp_path, text, "--tokens=space", "--sentences=line", "--allow-missing-columns"
+    )
     assert [sentence.forms for sentence in treebank_of(tmp_path, found)] == expected
     assert texts(found) == [" ".join(forms) for forms in expected]
     assert found.count("# newpar") == 3
@@ -205,17 +259,30 @@ def test_words_at_spaces_need_no_tokenizer(tmp_path, by_command):
 
 
 def test_a_paragraph_a_line_has_sentences_within(folder, tmp_path, by_command):
-    """By the command, for files of many, and by the library; a line end ends a sentence, also within one of the model's."""
+    """By the command, for files of many, and by the library; a line end ends a sentence, also
+    within one of the model's.
+    """
     text = "A kutya ugat a lány. Jön a du\nszép lány is, a kutya ugat! Ma is jön\n\n1 a"
-    expected = ["A kutya ugat a lány.", "Jön a du", "szép lány is, a kutya ugat!", "Ma is jön", "1 a"]
-    found = by_command(folder, text, "--sentences=paragraph", "--allow-missing-columns", "--threads=2")
+    expected = [
+        "A kutya ugat a lány.",
+        "Jön a du",
+        "szép lány is, a kutya ugat!",
+        "Ma is jön",
+        "1 a",
+    ]
+    found = by_command(
+        folder, text, "--sentences=paragraph", "--allow-missing-columns", "--threads=2"
+    )
     assert texts(found) == expected
     assert found.count("# newpar") == 3
     how = {"sentences": "paragraph", "allow_missing_columns": True}
     assert as_one_of_many(folder, tmp_path, **how) == found
     assert [sentence.text for sentence in Parser.load(folder)(text, **how)] == expected
     assert [one.text for one in next(Parser.load(folder).pipe([text], **how))] == expected
-    assert texts(by_command(folder, text, "--sentences=line", "--allow-missing-columns")) == [*text.split("\n")[:2], "1 a"]
+    assert texts(by_command(folder, text, "--sentences=line", "--allow-missing-columns")) == [
+        *text.split("\n")[:2],
+        "1 a",
+    ]
 
 
 def test_words_at_spaces_have_paragraphs_by_lines_with_a_segmenter(folder, tmp_path):
@@ -224,18 +291,25 @@ def test_words_at_spaces_have_paragraphs_by_lines_with_a_segmenter(folder, tmp_p
     pipeline = TextPipeline.of_model(tmp_path / "model", tokens="space")
     found = pipeline.read("a b\nc d\n\ne", SentenceEnds.PARAGRAPH)
     assert [one.tokens[0].form for one in found if one.begins_paragraph] == ["a", "c", "e"]
-    assert [one.tokens[0].form for one in pipeline.read("a b\nc d\n\ne") if one.begins_paragraph] == ["a", "e"]
+    assert [
+        one.tokens[0].form for one in pipeline.read("a b\nc d\n\ne") if one.begins_paragraph
+    ] == ["a", "e"]
 
 
 ABBREVIATED = "A kutya ugat a ház. 20 du is, z.B. a lány ugat a ház. A kutya ugat a szp. Lny is."
 
 
 def test_a_users_own_abbreviations(folder, tmp_path, by_command):
-    """They keep their period; a sentence ends after one before a word that often begins sentences, here *A*."""
+    """They keep their period; a sentence ends after one before a word that often begins sentences,
+    here *A*.
+    """
     (tmp_path / "short.txt").write_text("\ufeff# mine\n\nHáz.\r\nz.B.\nszp. +\n", encoding="utf-8")
     given = f"--abbreviations={tmp_path / 'short.txt'}"
     found = by_command(folder, ABBREVIATED, "--allow-missing-columns", given)
-    assert texts(found) == ["A kutya ugat a ház. 20 du is, z.B. a lány ugat a ház.", "A kutya ugat a szp. Lny is."]
+    assert texts(found) == [
+        "A kutya ugat a ház. 20 du is, z.B. a lány ugat a ház.",
+        "A kutya ugat a szp. Lny is.",
+    ]
     forms = [line.split("\t")[1] for line in found.splitlines() if line[:1].isdigit()]
     assert [form for form in forms if form.endswith(".")] == ["ház.", "z.B.", "ház.", "szp.", "."]
     assert len(texts(by_command(folder, ABBREVIATED, "--allow-missing-columns"))) > 2
@@ -247,7 +321,9 @@ def test_a_users_own_abbreviations(folder, tmp_path, by_command):
         pickle.loads(pickle.dumps(parser)),
         Parser.load(folder, tokenizer=folder, abbreviations=how["abbreviations"]),
     ):
-        assert [sentence.text for sentence in one(ABBREVIATED, allow_missing_columns=True)] == texts(found)
+        assert [
+            sentence.text for sentence in one(ABBREVIATED, allow_missing_columns=True)
+        ] == texts(found)
 
 
 def test_many_abbreviations_are_all_known_and_nothing_else_changes(folder):
@@ -261,7 +337,9 @@ def test_many_abbreviations_are_all_known_and_nothing_else_changes(folder):
     assert own.split(TEXT) == tokenizer.split(TEXT)
     for known in ("kutya", "lány", "a"):
         hashed = np.uint64(hash_of(known))
-        assert form_value(own.tokens.forms, hashed) == form_value(tokenizer.tokens.forms, hashed) > 0
+        assert (
+            form_value(own.tokens.forms, hashed) == form_value(tokenizer.tokens.forms, hashed) > 0
+        )
 
 
 def test_the_segmenters_sentences_go_on_after_an_abbreviation_of_the_users():
@@ -272,20 +350,34 @@ def test_the_segmenters_sentences_go_on_after_an_abbreviation_of_the_users():
     pipeline = TextPipeline(tiny_tokenizer(), Everywhere(), abbreviations={"a.": False, "b.": True})
     tokens = [Token(form, (form,), True) for form in ("A.", "c", "a.", "C", "B.", "C", "d")]
     found = pipeline._joined([[token] for token in tokens])
-    assert [[token.form for token in one] for one in found] == [["A.", "c"], ["a."], ["C"], ["B.", "C"], ["d"]]
+    assert [[token.form for token in one] for one in found] == [
+        ["A.", "c"],
+        ["a."],
+        ["C"],
+        ["B.", "C"],
+        ["d"],
+    ]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a.\nProf\n", "short.txt, line 2: 'Prof' is not an abbreviation; write one with its period on each line"),
+        (
+            b"a.\nProf\n",
+            (
+                "short.txt, line 2: 'Prof' is not an abbreviation; "
+                "write one with its period on each line"
+            ),
+        ),
         (b"# a\nB. b. c.\n", "short.txt, line 2: 'B. b. c.' is not an abbreviation"),
         (b"a.\n\nd\xe9p.\n", "short.txt, line 3: not UTF-8"),
         (b"...\n", "short.txt, line 1: '...' is not an abbreviation"),
         (None, "short.txt: No such file"),
     ],
 )
-def test_what_is_no_list_of_abbreviations_is_refused_with_its_place(folder, tmp_path, by_command, content, message):
+def test_what_is_no_list_of_abbreviations_is_refused_with_its_place(
+    folder, tmp_path, by_command, content, message
+):
     if content is not None:
         (tmp_path / "short.txt").write_bytes(content)
     with pytest.raises(OptimalStepError, match=re.escape(message)):
@@ -299,13 +391,21 @@ def test_conllu_that_is_parsed_as_text_is_warned_of(tmp_path, monkeypatch, capsy
     random_text_model().save(tmp_path / "model")
     how = {"tokens": "space", "sentences": "line", "allow_missing_columns": True}
     words = ["--text", "--tokens=space", "--sentences=line", "--allow-missing-columns"]
-    file, said = tmp_path / "text.txt", "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
-    for text, warns in (("# sent_id = 1\n1\tA\t_\tDET" + "\t_" * 6 + "\n", True), ("1 A 2\n", False)):
+    file, said = (
+        tmp_path / "text.txt",
+        "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text",
+    )
+    for text, warns in (
+        ("# sent_id = 1\n1\tA\t_\tDET" + "\t_" * 6 + "\n", True),
+        ("1 A 2\n", False),
+    ):
         file.write_text(text, encoding="utf-8")
         monkeypatch.setattr(sys, "argv", ["parse.py", str(tmp_path), str(file), *words])
         parse.main()
         assert (f"warning: {file}: {said}; leave out --text\n" in capsys.readouterr().err) == warns
-        outcome = ShardParser(tmp_path / "model", ParseOptions(text=True, **how))(Shard(str(file), str(tmp_path / "trees")))
+        outcome = ShardParser(tmp_path / "model", ParseOptions(text=True, **how))(
+            Shard(str(file), str(tmp_path / "trees"))
+        )
         assert (f"{file}: {said}; leave out --text" in outcome.warnings) == warns
         caplog.clear()
         Parser.load(tmp_path)(text, **how)
@@ -314,7 +414,9 @@ def test_conllu_that_is_parsed_as_text_is_warned_of(tmp_path, monkeypatch, capsy
 
 @pytest.fixture
 def cut_at(monkeypatch):
-    """Sets how many bytes are read at a time, what a block holds, and the longest part of a paragraph."""
+    """Sets how many bytes are read at a time, what a block holds,
+    and the longest part of a paragraph.
+    """
 
     def cut(**sizes: int) -> None:
         for name, size in sizes.items():
@@ -325,7 +427,13 @@ def cut_at(monkeypatch):
 
 def paragraphs_of(text: str) -> list[str]:
     """Those of a text, in its words."""
-    lines = text.replace("\ufeff", "").replace("\0", " ").replace("\f", "\n\n").replace("\u2029", "\n\n").replace("\r\n", "\n")
+    lines = (
+        text.replace("\ufeff", "")
+        .replace("\0", " ")
+        .replace("\f", "\n\n")
+        .replace("\u2029", "\n\n")
+        .replace("\r\n", "\n")
+    )
     found = re.split(r"\n(?:[^\S\n]*\n)+", re.sub("[\r\v\x85\u2028]", "\n", lines))
     return [" ".join(part.split()) for part in found if part.strip()]
 
@@ -340,7 +448,10 @@ def test_text_is_cut_after_blank_lines_alone(cut_at, size, n_blocks):
     assert sum(bool(block.text.strip()) for block in blocks) == n_blocks - (size == 1)
 
 
-PIECES = st.lists(st.sampled_from([*"ab .!?\n\r\t\f\u2028\ufeff\0\u0301", "\r\n", "\n\n", "a. b\n"]), max_size=100)
+PIECES = st.lists(
+    st.sampled_from([*"ab .!?\n\r\t\f\u2028\ufeff\0\u0301", "\r\n", "\n\n", "a. b\n"]),
+    max_size=100,
+)
 
 
 @given(PIECES.map("".join), st.integers(1, 20), st.integers(1, 20), st.sampled_from(SentenceEnds))
@@ -351,17 +462,21 @@ def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest, senten
     found = []
     for read in (1, size, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in (("_READ_BYTES", read), ("_BLOCK", size), ("_LONGEST", size + longest)):
+            for name, value in (
+                ("_READ_BYTES", read),
+                ("_BLOCK", size),
+                ("_LONGEST", size + longest),
+            ):
                 patch.setattr(blocks_module, name, value)
             found.append(list(blocks_of(io.BytesIO(text.encode()), "text", sentences)))
-    assert [[block.text.split() for block in blocks if block.text.strip()] for blocks in found[1:]] == 2 * [
-        [block.text.split() for block in found[0] if block.text.strip()]
-    ]
+    assert [
+        [block.text.split() for block in blocks if block.text.strip()] for blocks in found[1:]
+    ] == 2 * [[block.text.split() for block in found[0] if block.text.strip()]]
     for blocks in found:
         assert "".join(block.text for block in blocks) == text
-        assert [block.start for block in blocks] == [*accumulate((len(block.text) for block in blocks[:-1]), initial=0)][
-            : len(blocks)
-        ]
+        assert [block.start for block in blocks] == [
+            *accumulate((len(block.text) for block in blocks[:-1]), initial=0)
+        ][: len(blocks)]
         assert all(block.text for block in blocks)
         if sentences == SentenceEnds.LINE:
             assert all(LINE_END.search(block.text[-1]) for block in blocks[:-1])
@@ -409,11 +524,28 @@ class Endless(io.RawIOBase):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "unit", ["a", "a b ", "a,", "a. B ", "\u6587", "1,", "a+b@", "e\u0301", "(a", "\U0001f600", "\ufeff", "\0 "]
+    "unit",
+    [
+        "a",
+        "a b ",
+        "a,",
+        "a. B ",
+        "\u6587",
+        "1,",
+        "a+b@",
+        "e\u0301",
+        "(a",
+        "\U0001f600",
+        "\ufeff",
+        "\0 ",
+    ],
 )
 def test_of_a_line_of_ten_million_bytes_little_is_held(folder, unit):
     """No more than two blocks are read ahead of what is written, and nothing is lost."""
-    source, pipeline = Endless(unit, 10_000_000 // len(unit.encode()) * len(unit.encode())), TextPipeline.of_model(folder)
+    source, pipeline = (
+        Endless(unit, 10_000_000 // len(unit.encode()) * len(unit.encode())),
+        TextPipeline.of_model(folder),
+    )
     most = 4 * (blocks_module._LONGEST + blocks_module._READ_BYTES)
     done = ahead = 0
     for piece in pipeline.conllu(source, ranges=True):
@@ -426,7 +558,14 @@ def test_of_a_line_of_ten_million_bytes_little_is_held(folder, unit):
 
 
 @pytest.mark.parametrize(
-    "content", [b"ab\xffc", b"a\n\n" * 30 + b"\xc3", b"\xe9", b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"]
+    "content",
+    [
+        b"ab\xffc",
+        b"a\n\n" * 30 + b"\xc3",
+        b"\xe9",
+        b"\xef\xbb\xbfab\xffc",
+        b"\xef\xbb\xbfa\n\nb\xe9\n",
+    ],
 )
 @pytest.mark.parametrize("size", [1, 2, 4, 2**16])
 def test_text_that_is_not_utf_8_is_refused_with_the_place(cut_at, content, size):
@@ -436,7 +575,11 @@ def test_text_that_is_not_utf_8_is_refused_with_the_place(cut_at, content, size)
         content.decode("utf-8")
     line = content[: raised.value.start].count(b"\n") + 1
     with pytest.raises(
-        TokenizerError, match=rf"text, line {line}: not UTF-8 at byte {raised.value.start} .*: iconv -f LATIN1 -t UTF-8, "
+        TokenizerError,
+        match=(
+            rf"text, line {line}: not UTF-8 at byte {raised.value.start} .*: iconv -f LATIN1 -t"
+            r" UTF-8, "
+        ),
     ):
         list(blocks_of(io.BytesIO(content), "text"))
 
@@ -448,15 +591,22 @@ def test_pieces_are_a_stream():
 
 def test_what_is_no_tokenizer_is_refused_with_what_to_type(tmp_path):
     command = re.escape(TRAIN_TOKENIZER.format(tmp_path))
-    with pytest.raises(TokenizerError, match=f"there is no tokenizer; train one: {command}; or name .*--tokenizer FILE"):
+    with pytest.raises(
+        TokenizerError,
+        match=f"there is no tokenizer; train one: {command}; or name .*--tokenizer FILE",
+    ):
         TextPipeline.of_model(tmp_path)
     for missing in (tmp_path / "nothing", tmp_path):
-        with pytest.raises(TokenizerError, match=r"there is no tokenizer of this name; name the file tokenizer\.json"):
+        with pytest.raises(
+            TokenizerError,
+            match=r"there is no tokenizer of this name; name the file tokenizer\.json",
+        ):
             TextPipeline.of_file(missing)
     for content in (b"no model", b"", b"\xc3\xa9"):
         (tmp_path / "english.udpipe").write_bytes(content)
         with pytest.raises(
-            TokenizerError, match=r"english\.udpipe: this is not tokenizer\.json .*UDPipe 1 .*train one: optimal-"
+            TokenizerError,
+            match=r"english\.udpipe: this is not tokenizer\.json .*UDPipe 1 .*train one: optimal-",
         ):
             TextPipeline.of_file(tmp_path / "english.udpipe")
     (tmp_path / TOKENIZER).write_text("{}")
@@ -464,13 +614,19 @@ def test_what_is_no_tokenizer_is_refused_with_what_to_type(tmp_path):
         TextPipeline.of_file(tmp_path)
 
 
-def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(folder, tmp_path, monkeypatch, capsysbinary):
-    """Its trees of CoNLL-U are those of the same model without it; text needs a tokenizer of ours."""
+def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(
+    folder, tmp_path, monkeypatch, capsysbinary
+):
+    """Its trees of CoNLL-U are those of the same model without it;
+    text needs a tokenizer of ours.
+    """
     before = tmp_path / "before"
     random_text_model().save(before / "model")
     random_text_model().save(tmp_path / "without")
     (before / "model" / UDPIPE_TOKENIZER).write_bytes(b"\x0emorphodita_parsito")
-    (tmp_path / "words.conllu").write_text("1\tA" + "\t_" * 8 + "\n2\tkutya" + "\t_" * 8 + "\n\n", encoding="utf-8")
+    (tmp_path / "words.conllu").write_text(
+        "1\tA" + "\t_" * 8 + "\n2\tkutya" + "\t_" * 8 + "\n\n", encoding="utf-8"
+    )
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
     found = []
     for model in (before, tmp_path / "without"):
@@ -478,13 +634,20 @@ def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(folde
         assert parse.main() == 0
         found.append(capsysbinary.readouterr().out)
     assert found[0] == found[1] != b""
-    message = r"before: its tokenizer tokenizer\.udpipe is of UDPipe 1, .*; train one: optimal-step train_tokenizer "
-    monkeypatch.setattr(sys, "argv", ["parse.py", str(before), str(tmp_path / "text.txt"), "--text"])
+    message = (
+        r"before: its tokenizer tokenizer\.udpipe is of UDPipe 1, .*; train one: optimal-step"
+        r" train_tokenizer "
+    )
+    monkeypatch.setattr(
+        sys, "argv", ["parse.py", str(before), str(tmp_path / "text.txt"), "--text"]
+    )
     with pytest.raises(TokenizerError, match=message):
         parse.main()
     with pytest.raises(TokenizerError, match=message):
         Parser.load(before).parse_text(TEXT)
-    outcome = begin_parser(before, ParseOptions(text=True))(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees")))
+    outcome = begin_parser(before, ParseOptions(text=True))(
+        Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees"))
+    )
     assert re.search(message, str(outcome.error))
     with pytest.raises(TokenizerError, match="UDPipe 1 is no longer read"):
         Parser.load(before, tokenizer=before / "model" / UDPIPE_TOKENIZER)
@@ -497,12 +660,20 @@ def test_a_service_reads_text(folder, by_command):
     assert TrainedModel.load(folder).described() == random_text_model().described()
     service = Service(TrainedModel.load(folder), "hu", tokenizer=TextPipeline.of_model(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
-    everything, split = service.answers([Request.of({"data": TEXT, **steps}), Request.of({"data": TEXT, "tokenizer": ""})])
+    everything, split = service.answers(
+        [Request.of({"data": TEXT, **steps}), Request.of({"data": TEXT, "tokenizer": ""})]
+    )
     assert everything == of_parse
     assert isinstance(split, str)
-    assert split.replace("\t_", "").splitlines()[4:7] == ["1\tA", "2\tkutya", "3\tugat\tSpaceAfter=No"]
+    assert split.replace("\t_", "").splitlines()[4:7] == [
+        "1\tA",
+        "2\tkutya",
+        "3\tugat\tSpaceAfter=No",
+    ]
     assert service.steps == ["tokenizer", "tagger", "parser"]
     # Presegmented text has a sentence a line, whatever is in it.
-    (lines,) = service.answers([Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"})])
+    (lines,) = service.answers(
+        [Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"})]
+    )
     assert isinstance(lines, str)
     assert texts(lines) == ["A kutya. Ugat a", "Ma"]

@@ -1,4 +1,6 @@
-"""A small tokenizer of ours, that has learned a made-up language: trained once in a process, in about a second."""
+"""A small tokenizer of ours, that has learned a made-up language: trained once in a process,
+in about a second.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,32 @@ from parser.training.text.tokenizer import train_tokenizer
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
 SENTENCES = [["A", "kutya", "ugat", "."], ["Jön", "a", "lány", "!"], ["Ma", "is", "jön", "."]]
-_WORDS = ["a", "b", "c", "éa", "kutya", "ugat", "lány", "is", "jön", "szép", "ház", "du", "du", "1", "20", "3.1"]
+_WORDS = [
+    "a",
+    "b",
+    "c",
+    "éa",
+    "kutya",
+    "ugat",
+    "lány",
+    "is",
+    "jön",
+    "szép",
+    "ház",
+    "du",
+    "du",
+    "1",
+    "20",
+    "3.1",
+]
 # What is written together with the word before it, and ends a sentence.
 _ENDS = [".", ".", ".", "!", "?"]
 
 
 def tiny_treebank() -> list[Paragraph]:
-    """What it learns from: words at blanks and marks; ``du`` is a multiword token of ``de le``; .!? end sentences."""
+    """What it learns from: words at blanks and marks; ``du`` is a multiword token of ``de le``;
+    .!? end sentences.
+    """
     rng = Random(0)
     made = []
     for _ in range(150):
@@ -33,7 +54,9 @@ def tiny_treebank() -> list[Paragraph]:
                 forms.insert(2, rng.choice([",", ","]))
             forms.append(rng.choice(_ENDS))
             after = [then not in (",", *_ENDS) for then in forms[1:]] + [True]
-            paragraph.append([Token(form, _words(form), space) for form, space in zip(forms, after, strict=True)])
+            paragraph.append(
+                [Token(form, _words(form), space) for form, space in zip(forms, after, strict=True)]
+            )
         made.append(paragraph)
     for words in SENTENCES * 10:
         made.append([[Token(form, (form,), form != words[-2]) for form in words]])
@@ -61,7 +84,9 @@ _UNESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
 
 
 def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
-    """The text that CoNLL-U comes from, and its tokens as they stand in it, with their TokenRange."""
+    """The text that CoNLL-U comes from, and its tokens as they stand in it,
+    with their TokenRange.
+    """
     text, tokens, last = "", [], 0
     for line in conllu.split("\n"):
         number, *columns = line.split("\t")
@@ -71,7 +96,10 @@ def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
             last = int(number.partition("-")[2] or 0)
             fields = dict(field.split("=", 1) for field in columns[8].split("|") if field != "_")
             named = {name: value for name, value in fields.items() if name.startswith("Spaces")}
-            spaces = {name: re.sub(r"\\(.)", lambda found: _UNESCAPED[found[1]], value) for name, value in named.items()}
+            spaces = {
+                name: re.sub(r"\\(.)", lambda found: _UNESCAPED[found[1]], value)
+                for name, value in named.items()
+            }
             written = spaces.get("SpacesInToken", columns[0])
             text += spaces.get("SpacesBefore", "") + written
             text += spaces.get("SpacesAfter", " " if "SpaceAfter" not in fields else "")

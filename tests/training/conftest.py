@@ -25,12 +25,16 @@ def treebank(tmp_path_factory) -> Path:
         if heads.count(0) == 1:
             trees.append(heads)
     assert not Trees.from_heads(trees).projective.all()
-    return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", [sentence(heads, rng) for heads in trees])
+    return write_conllu(
+        tmp_path_factory.mktemp("toy") / "toy.conllu", [sentence(heads, rng) for heads in trees]
+    )
 
 
 @pytest.fixture(scope="session")
 def finished(treebank, tmp_path_factory) -> Callable[..., tuple[Path, dict[str, Any]]]:
-    """Folder and metrics of a run with some overrides, which is trained once; tests leave its folder as it is."""
+    """Folder and metrics of a run with some overrides, which is trained once;
+    tests leave its folder as it is.
+    """
 
     @cache
     def trained(*overrides: str) -> tuple[Path, dict[str, Any]]:

@@ -1,4 +1,6 @@
-"""A search and its losses over lists of states, with every score a tensor: the obvious reference of global training."""
+"""A search and its losses over lists of states, with every score a tensor:
+the obvious reference of global training.
+"""
 
 from dataclasses import dataclass
 
@@ -14,8 +16,9 @@ from tests.transitions.reference_systems import State, applicable, arc, take
 
 @dataclass
 class Item:
-    """A configuration with the score of its best computation, how many words it has lost besides the start's, and its
-    transitions."""
+    """A configuration with the score of its best computation, how many words it has lost besides
+    the start's, and its transitions.
+    """
 
     state: State
     total: Tensor
@@ -40,9 +43,21 @@ class SlowBeam:
     """
 
     def __init__(
-        self, model: TrainedModel, values, heads: list[int], relations: list[int], merging: bool, vectors=None
+        self,
+        model: TrainedModel,
+        values,
+        heads: list[int],
+        relations: list[int],
+        merging: bool,
+        vectors=None,
     ) -> None:
-        self.model, self.values, self.heads, self.relations, self.merging = model, values, heads, relations, merging
+        self.model, self.values, self.heads, self.relations, self.merging = (
+            model,
+            values,
+            heads,
+            relations,
+            merging,
+        )
         self.vectors = vectors
         self._attainable = StepScores(heads, "any")
 
@@ -55,7 +70,11 @@ class SlowBeam:
 
     def lost(self, state: State) -> int:
         right = [child for child, (head, _) in state.arcs.items() if self.heads[child - 1] == head]
-        wrong = [c for c in right if self.relations[c - 1] >= 0 and state.arcs[c][1] != self.relations[c - 1]]
+        wrong = [
+            c
+            for c in right
+            if self.relations[c - 1] >= 0 and state.arcs[c][1] != self.relations[c - 1]
+        ]
         start = self.attainable(State.initial(len(self.heads)))
         return start - len(right) - self.attainable(state) + len(wrong)
 
@@ -77,7 +96,14 @@ class SlowBeam:
                     output = 0 if column == 0 else 1 + (column - 1) * n + relation
                     lost = self.lost(after)
                     if not gold_only or lost == 0:
-                        made.append(Item(after, item.total + scores[output].double(), lost, (*item.transitions, output)))
+                        made.append(
+                            Item(
+                                after,
+                                item.total + scores[output].double(),
+                                lost,
+                                (*item.transitions, output),
+                            )
+                        )
         return self.best(made, size)
 
     def best(self, items: list[Item], size: int) -> list[Item]:
@@ -105,7 +131,9 @@ class SlowBeam:
         return totals.logsumexp(0) - gold.logsumexp(0)
 
     def loss(self, training: BeamTraining) -> tuple[int, Tensor, bool]:
-        """The step that is learned from, the loss there, and whether the beam lost all that is gold."""
+        """The step that is learned from, the loss there,
+        and whether the beam lost all that is gold.
+        """
         steps = self.steps(training.beam.size, training.gold_size)
         losses = [self.loss_of_step(*step) for step in steps]
         chosen = max(range(1, len(steps)), key=lambda m: float(losses[m].detach()))

@@ -21,7 +21,13 @@ SMALL = [
     "first_pass.epochs=3", "second_pass.epochs=3",
 ]  # fmt: skip
 
-BILSTM = ["recipe=accurate", "model=bilstm", "encoder.layers=1", "encoder.hidden=8", "classifier.hidden=8"]
+BILSTM = [
+    "recipe=accurate",
+    "model=bilstm",
+    "encoder.layers=1",
+    "encoder.hidden=8",
+    "classifier.hidden=8",
+]
 
 GLOBAL = [
     "beam=global", "beam.size=4", "beam.training.epochs=3", "beam.training.batch_sentences=5",
@@ -46,7 +52,9 @@ def run(treebank: Path, *overrides: str) -> Plan:
 
 def run_alone(treebank: Path | str, *overrides: str) -> Plan:
     """On a file, or a list of files, without a dev or test part; of sizes by default."""
-    return planned(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides)
+    return planned(
+        f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *overrides
+    )
 
 
 class Heard(Observer):
@@ -90,8 +98,11 @@ def train_until_killed(plan: Plan, folder: Path, epochs: int) -> None:
     assert not (folder / "model").exists()
 
 
-def check_resumes(plan: Plan, folder: Path, epochs: int, whole: Path | None = None) -> dict[str, Any]:
-    """A run that is killed after so many epochs, and resumed, ends as one that nobody kills, which may be there already.
+def check_resumes(
+    plan: Plan, folder: Path, epochs: int, whole: Path | None = None
+) -> dict[str, Any]:
+    """A run that is killed after so many epochs, and resumed, ends as one that nobody kills,
+    which may be there already.
 
     Returns:
         The metrics of the resumed run.
@@ -106,10 +117,16 @@ def check_resumes(plan: Plan, folder: Path, epochs: int, whole: Path | None = No
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((folder / "model").rglob("*")) if path.is_file()}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted((folder / "model").rglob("*"))
+        if path.is_file()
+    }
 
 
-def check_measured(treebank: Path, folder: Path, scores: dict[str, float], beam: Beam | None) -> None:
+def check_measured(
+    treebank: Path, folder: Path, scores: dict[str, float], beam: Beam | None
+) -> None:
     """The model of a run has these scores on the treebank with this beam."""
     model = load(folder)
     gold = GoldSplit.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)

@@ -52,7 +52,8 @@ def treebank(tmp_path_factory):
 
 
 VOCABULARIES = Vocabularies(
-    {"form": Vocabulary(["Aa", "AA", "aa", "b", "B", "don't", "don\u2019t", "."])}, [Characters('"\u201c\u201dCc', 3)]
+    {"form": Vocabulary(["Aa", "AA", "aa", "b", "B", "don't", "don\u2019t", "."])},
+    [Characters('"\u201c\u201dCc', 3)],
 )
 
 
@@ -70,11 +71,19 @@ def augmented(sentences, seed=(1,), **shares) -> tuple[TrainingSentences, Augmen
 
 
 def test_marks_and_quotes():
-    assert [is_final_mark(form) for form in (".", "...", "\u2026", "?!", "\u3002", "a.", '"', "'", "", "-", "@")] == [
-        True
-    ] * 5 + [False] * 6
-    assert other_quotes(['"', "don't", '"', '""', "a"]) == ["\u201c", "don\u2019t", "\u201d", "\u201c\u201d", "a"]
-    assert other_quotes(["\u201c", "don\u2019t", '"']) == ['"', "don't", '"']  # what has typographic ones gets those of ASCII
+    assert [
+        is_final_mark(form)
+        for form in (".", "...", "\u2026", "?!", "\u3002", "a.", '"', "'", "", "-", "@")
+    ] == [True] * 5 + [False] * 6
+    assert other_quotes(['"', "don't", '"', '""', "a"]) == [
+        "\u201c",
+        "don\u2019t",
+        "\u201d",
+        "\u201c\u201d",
+        "a",
+    ]
+    # what has typographic ones gets those of ASCII
+    assert other_quotes(["\u201c", "don\u2019t", '"']) == ['"', "don't", '"']
 
 
 def test_a_sentence_loses_its_mark_only_if_a_tree_stays():
@@ -82,7 +91,11 @@ def test_a_sentence_loses_its_mark_only_if_a_tree_stays():
     one.forms[-1] = "."
     short = without_final_mark(one)
     assert short is not None
-    assert (short.forms, short.heads, short.deprels) == (one.forms[:-1], [2, 0, 2], one.deprels[:-1])
+    assert (short.forms, short.heads, short.deprels) == (
+        one.forms[:-1],
+        [2, 0, 2],
+        one.deprels[:-1],
+    )
     assert without_final_mark(replace(one, forms=["a", "b", "c", "d"])) is None
     assert without_final_mark(replace(one, heads=[2, 4, 4, 0])) is None  # it is the root
     assert without_final_mark(replace(one, heads=[2, 0, 4, 2])) is None  # it has a child
@@ -98,7 +111,9 @@ def values_of(data: TrainingSentences, number: int) -> np.ndarray:
     return data.sentences.span(number, number + 1).values
 
 
-@pytest.mark.parametrize(("name", "change"), [("capitals", str.upper), ("lower", str.lower), ("quotes", None)])
+@pytest.mark.parametrize(
+    ("name", "change"), [("capitals", str.upper), ("lower", str.lower), ("quotes", None)]
+)
 def test_an_epoch_has_all_sentences_and_changed_copies_of_some(name, change):
     sentences = finished_sentences(40)
     data, drawn = augmented(sentences, **{name: 0.4})
@@ -112,7 +127,11 @@ def test_an_epoch_has_all_sentences_and_changed_copies_of_some(name, change):
             assert (values_of(found, number) == values_of(data, number)).all()
             assert data.trees[number] == data.trees[40 + number] == one.heads
             if number in copied:
-                forms = other_quotes(one.forms) if change is None else [change(form) for form in one.forms]
+                forms = (
+                    other_quotes(one.forms)
+                    if change is None
+                    else [change(form) for form in one.forms]
+                )
                 other = VOCABULARIES.encode([replace(one, forms=forms)]).values
                 assert (values_of(found, 40 + number) == other).all()
         assert found.trees is data.trees
@@ -126,12 +145,22 @@ def test_a_sentence_has_at_most_one_changed_copy():
     _, drawn = augmented(sentences, capitals=0.5, lower=0.5)
     found = drawn.of(0)
     assert found.active.all()
-    changed = [[[change(form) for form in one.forms] for one in sentences] for change in (str.upper, str.lower)]
-    encoded = [
-        VOCABULARIES.encode([replace(one, forms=own) for one, own in zip(sentences, forms, strict=True)]) for forms in changed
+    changed = [
+        [[change(form) for form in one.forms] for one in sentences]
+        for change in (str.upper, str.lower)
     ]
-    capitals = [(values_of(found, 40 + n) == encoded[0].span(n, n + 1).values).all() for n in range(40)]
-    lower = [(values_of(found, 40 + n) == encoded[1].span(n, n + 1).values).all() for n in range(40)]
+    encoded = [
+        VOCABULARIES.encode(
+            [replace(one, forms=own) for one, own in zip(sentences, forms, strict=True)]
+        )
+        for forms in changed
+    ]
+    capitals = [
+        (values_of(found, 40 + n) == encoded[0].span(n, n + 1).values).all() for n in range(40)
+    ]
+    lower = [
+        (values_of(found, 40 + n) == encoded[1].span(n, n + 1).values).all() for n in range(40)
+    ]
     assert all(one or other for one, other in zip(capitals, lower, strict=True))
     assert 10 < sum(capitals) < 35
 
@@ -140,7 +169,11 @@ def test_copies_without_final_marks_have_examples_of_their_own():
     sentences = finished_sentences(30)
     data, drawn = augmented(sentences, unfinished=0.5)
     marked = [n for n, one in enumerate(sentences) if one.forms[-1] == "."]
-    assert (len(data), data.n_copies, data.n_words) == (30 + len(marked), len(marked), sum(map(len, sentences)))
+    assert (len(data), data.n_copies, data.n_words) == (
+        30 + len(marked),
+        len(marked),
+        sum(map(len, sentences)),
+    )
     for copy, number in enumerate(marked, 30):
         assert data.trees[copy] == data.trees[number][:-1]
         assert (values_of(data, copy) == values_of(data, number)[:, :-1]).all()
@@ -173,7 +206,9 @@ def test_projectivized_trees_are_those_of_each_copy():
 def test_the_seed_and_the_epoch_decide():
     sentences = finished_sentences(30)
     shares = {"capitals": 0.2, "lower": 0.2, "quotes": 0.2, "unfinished": 0.3}
-    one, other, third = (augmented(sentences, seed, **shares)[1] for seed in ((1, 2), (1, 2), (1, 3)))
+    one, other, third = (
+        augmented(sentences, seed, **shares)[1] for seed in ((1, 2), (1, 2), (1, 3))
+    )
     first = one.of(5)
     other.of(2)
     again = other.of(5)
@@ -182,15 +217,21 @@ def test_the_seed_and_the_epoch_decide():
     assert not np.array_equal(first.active, third.of(5).active)
 
 
-@pytest.mark.parametrize(("fixed", "changes"), [([], True), ([False], True), ([False, True], False)])
+@pytest.mark.parametrize(
+    ("fixed", "changes"), [([], True), ([False], True), ([False, True], False)]
+)
 def test_vectors_of_parts_that_are_computed_once_are_of_sentences_as_they_are(fixed, changes):
-    model = SimpleNamespace(vocabularies=SimpleNamespace(parts=[SimpleNamespace(fixed=one) for one in fixed]))
+    model = SimpleNamespace(
+        vocabularies=SimpleNamespace(parts=[SimpleNamespace(fixed=one) for one in fixed])
+    )
     for shares in ({"capitals": 0.1, "lower": 0.0}, {"capitals": 0.0}, {}):
         trained = TrainedClassifier(model, SimpleNamespace(augment=shares), None, None, None)
         assert trained.shares == (shares if changes and shares.get("capitals") else {})
 
 
-@pytest.mark.parametrize("more", [[], ["second_pass.explore_every=0"], [*GLOBAL, "beam.training.learning_rate=0.005"]])
+@pytest.mark.parametrize(
+    "more", [[], ["second_pass.explore_every=0"], [*GLOBAL, "beam.training.learning_rate=0.005"]]
+)
 def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path, more):
     check_resumes(run(treebank, *TEXT, *ALL, *more), tmp_path, 2)
 
@@ -211,5 +252,8 @@ def test_shares_of_zero_change_nothing(treebank, tmp_path, monkeypatch):
         patch.setattr(Augmentation, "of", lambda self, epoch: seen.append(epoch) or of(self, epoch))
         train(run(treebank, *TEXT, *ALL), tmp_path / "changed")
     assert seen == [0, 0, 1]  # one epoch of the first pass, two of the second
-    tensors = [(tmp_path / name / "model" / "classifier.safetensors").read_bytes() for name in ("plain", "changed")]
+    tensors = [
+        (tmp_path / name / "model" / "classifier.safetensors").read_bytes()
+        for name in ("plain", "changed")
+    ]
     assert tensors[0] != tensors[1]

@@ -27,10 +27,14 @@ from tests.random_trees import random_tree
 from tests.toy import sentence
 from tests.transition_systems import variants
 
-# Computations of swap differ in length; Covington's system makes no tree with several roots, which the toys have.
+# Computations of swap differ in length; Covington's system makes no tree with several roots,
+# which the toys have.
 _VARIANTS = variants("swap", "covington")
-SYSTEMS = [(name, options, transitions.system_class(name).oracles[0]) for name, options in _VARIANTS]
-EVERYTHING = 1024  # items, for sentences of up to 2 tokens; of 3 tokens, more come about at the last step alone
+SYSTEMS = [
+    (name, options, transitions.system_class(name).oracles[0]) for name, options in _VARIANTS
+]
+# items, for sentences of up to 2 tokens; of 3 tokens, more come about at the last step alone
+EVERYTHING = 1024
 
 
 @dataclass
@@ -43,7 +47,9 @@ class Toy:
     oracle: oracles.BoundOracle
 
     @classmethod
-    def of(cls, system: str, options: dict[str, int], oracle: str, lengths: list[int], seed: int) -> Toy:
+    def of(
+        cls, system: str, options: dict[str, int], oracle: str, lengths: list[int], seed: int
+    ) -> Toy:
         rng = random.Random(seed)
         vocabularies, data = encoded([sentence(random_tree(rng, n), rng) for n in lengths])
         model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, system, options)
@@ -54,7 +60,14 @@ class Toy:
 
     def learner(self, size: int, update: UpdateStep = UpdateStep.max_violation) -> BeamPerceptron:
         training = BeamTraining(Beam(size, Merge.NONE, Scores.GLOBAL), EVERYTHING, update)
-        return BeamPerceptron(self.perceptron, self.model.system, self.model.templates, self.data, self.oracle, training)
+        return BeamPerceptron(
+            self.perceptron,
+            self.model.system,
+            self.model.templates,
+            self.data,
+            self.oracle,
+            training,
+        )
 
 
 @dataclass
@@ -76,7 +89,9 @@ def all_prefixes(toy: Toy, s: int) -> list[Prefix]:
 
     def follow(now: Configurations, steps: int, score: float, wrong: int) -> int:
         if not len(system.unfinished(now)):
-            return sum(int(now.heads[0, w]) == int(heads[w]) for w in range(1, int(now.lengths[0]) + 1))
+            return sum(
+                int(now.heads[0, w]) == int(heads[w]) for w in range(1, int(now.lengths[0]) + 1)
+            )
         row = np.zeros(1, np.int64)
         transitions = system.transitions(now, row)
         scores = toy.perceptron.scores(toy.model.templates.extract(now, row, one, row, transitions))
@@ -84,12 +99,25 @@ def all_prefixes(toy: Toy, s: int) -> list[Prefix]:
         for column, feature_row in enumerate(transitions.rows[0].tolist()):
             if feature_row == NO_NODE:
                 continue
-            head, child, block = (int(a[0, column]) for a in (transitions.heads, transitions.children, transitions.blocks))
+            head, child, block = (
+                int(a[0, column])
+                for a in (transitions.heads, transitions.children, transitions.blocks)
+            )
             for relation in range(int(system.block_sizes[block])):
                 after = Configurations(*(array.copy() for array in now))
-                system.apply(after, row, transitions, np.array([column], np.int32), np.array([relation], np.int32))
-                its_score = score + float(scores[feature_row, system.block_starts[block] + relation])
-                its_wrong = wrong + (child != NO_NODE and heads[child] == head and relations[child] != relation)
+                system.apply(
+                    after,
+                    row,
+                    transitions,
+                    np.array([column], np.int32),
+                    np.array([relation], np.int32),
+                )
+                its_score = score + float(
+                    scores[feature_row, system.block_starts[block] + relation]
+                )
+                its_wrong = wrong + (
+                    child != NO_NODE and heads[child] == head and relations[child] != relation
+                )
                 place = len(found)
                 found.append(Prefix(steps + 1, its_score, its_wrong, 0))
                 found[place].most = follow(after, steps + 1, its_score, its_wrong)
@@ -104,12 +132,18 @@ def violations(prefixes: list[Prefix]) -> Iterator[float]:
     """Of each step, over all prefixes of its length."""
     best_tree = max(prefix.most for prefix in prefixes)
     for steps in range(1, max(prefix.steps for prefix in prefixes) + 1):
-        lost = [(prefix.score, best_tree - prefix.most + prefix.wrong) for prefix in prefixes if prefix.steps == steps]
+        lost = [
+            (prefix.score, best_tree - prefix.most + prefix.wrong)
+            for prefix in prefixes
+            if prefix.steps == steps
+        ]
         yield max(score for score, _ in lost) - max(score for score, n in lost if n == 0)
 
 
 @pytest.mark.parametrize(("system", "options", "oracle"), SYSTEMS)
-def test_with_room_for_everything_the_violations_are_those_of_all_computations(system, options, oracle):
+def test_with_room_for_everything_the_violations_are_those_of_all_computations(
+    system, options, oracle
+):
     lengths = [1, 2, 2, 3] if system == "arc_standard" else [1, 2, 2]
     toy = Toy.of(system, options, oracle, lengths, seed=2)
     for s in range(len(lengths)):
@@ -119,12 +153,17 @@ def test_with_room_for_everything_the_violations_are_those_of_all_computations(s
 
 
 @pytest.mark.parametrize(("system", "options", "oracle"), SYSTEMS)
-def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(system, options, oracle):
+def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(
+    system, options, oracle
+):
     toy = Toy.of(system, options, oracle, [4, 7, 9], seed=3)
     learned = 0
     for s in range(3):
         learner = toy.learner(4)
-        worst = max((learner._violation(*beams) for beams in learner.search(s)), key=lambda found: found.size)
+        worst = max(
+            (learner._violation(*beams) for beams in learner.search(s)),
+            key=lambda found: found.size,
+        )
         difference: dict[tuple[int, int], int] = {}
         for path, sign in ((worst.gold_history, 1), (worst.beam_history, -1)):
             for taken in path:
@@ -134,7 +173,9 @@ def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(sys
         report = learner.learn(s)
         assert report.loss == max(worst.size, 0.0)
         for feature, change in difference.items():
-            assert weight_of(toy.perceptron, *feature) - before[feature] == (change if worst.size > 0 else 0)
+            assert weight_of(toy.perceptron, *feature) - before[feature] == (
+                change if worst.size > 0 else 0
+            )
         learned += worst.size > 0
     assert learned
 

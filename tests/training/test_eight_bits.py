@@ -1,4 +1,6 @@
-"""Whether a model multiplies in 8 bits: measured on dev when it is trained, kept in its folder, overruled by options."""
+"""Whether a model multiplies in 8 bits: measured on dev when it is trained,
+kept in its folder, overruled by options.
+"""
 
 import json
 
@@ -19,7 +21,11 @@ from tests.toy import planned
 from tests.training.small_runs import TEXT, run, train_until_killed
 
 _DEV = "data/sample/sample-ud-dev.conllu"
-_FILES = ("treebank.train=data/sample/sample-ud-test.conllu", f"treebank.dev={_DEV}", f"treebank.test={_DEV}")
+_FILES = (
+    "treebank.train=data/sample/sample-ud-test.conllu",
+    f"treebank.dev={_DEV}",
+    f"treebank.test={_DEV}",
+)
 
 
 def _planned(*overrides: str):
@@ -55,16 +61,22 @@ def test_the_scores_of_a_run_are_those_of_its_model(folder, tmp_path):
 
 def test_a_model_that_loses_more_on_dev_keeps_single_precision(tmp_path, monkeypatch):
     monkeypatch.setattr(stages, "_LOST_IN_8_BITS", -100.0)
-    train_until_killed(_planned(), tmp_path / "run", 3)  # resumed behind the last epoch, it is measured all the same
+    # resumed behind the last epoch, it is measured all the same
+    train_until_killed(_planned(), tmp_path / "run", 3)
     metrics = train(_planned(), tmp_path / "run")
     assert metrics["int8"] is False
     assert _settings(tmp_path / "run")["int8"] is False
     assert not load(tmp_path / "run").int8
-    assert metrics["dev"]["las"] == pytest.approx(_las(tmp_path / "run", tmp_path / "out.conllu", None), abs=1e-3)
+    assert metrics["dev"]["las"] == pytest.approx(
+        _las(tmp_path / "run", tmp_path / "out.conllu", None), abs=1e-3
+    )
 
 
 def test_nothing_is_said_of_8_bits_without_dev_or_without_an_encoder(tmp_path):
-    for name, plan in (("dev", _planned("treebank.dev=null")), ("mlp", run(_DEV, "recipe=accurate"))):
+    for name, plan in (
+        ("dev", _planned("treebank.dev=null")),
+        ("mlp", run(_DEV, "recipe=accurate")),
+    ):
         metrics = train(plan, tmp_path / name)
         assert not {"int8", "int8_lost_las"} & (metrics.keys() | _settings(tmp_path / name).keys())
 
@@ -72,8 +84,14 @@ def test_nothing_is_said_of_8_bits_without_dev_or_without_an_encoder(tmp_path):
 def test_options_come_before_the_folder(folder):
     assert load(folder).int8
     assert not load(folder, int8=False).int8
-    assert [Parser.load(folder, int8=int8).model.int8 for int8 in (None, True, False)] == [True, True, False]
-    assert [ParseOptions(**given).arithmetic for given in ({}, {"int8": True}, {"float32": True})] == [None, True, False]
+    assert [Parser.load(folder, int8=int8).model.int8 for int8 in (None, True, False)] == [
+        True,
+        True,
+        False,
+    ]
+    assert [
+        ParseOptions(**given).arithmetic for given in ({}, {"int8": True}, {"float32": True})
+    ] == [None, True, False]
     with pytest.raises(ValueError, match="--int8 and --float32"):
         ParseOptions(int8=True, float32=True)
 

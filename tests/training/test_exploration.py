@@ -1,4 +1,6 @@
-"""Gold computations lead to the gold trees; exploration follows the classifier and teaches optimal steps."""
+"""Gold computations lead to the gold trees; exploration follows the classifier and teaches optimal
+steps.
+"""
 
 import random
 from dataclasses import replace
@@ -40,7 +42,10 @@ class Toy:
 
     def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
         rng = random.Random(seed)
-        self.sentences = [replace(sentence(heads, rng), forms=[f"w{place}" for place in range(len(heads))]) for heads in trees]
+        self.sentences = [
+            replace(sentence(heads, rng), forms=[f"w{place}" for place in range(len(heads))])
+            for heads in trees
+        ]
         self.vocabularies = vocabularies_of(self.sentences, "form")
         self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
         self.data = gold_data(self.sentences, self.vocabularies, self.relations)
@@ -49,8 +54,13 @@ class Toy:
 
 
 def perfect_scorer(toy: Toy, examples: Examples):
-    """Scores the gold output highest for the features of ``examples``: the forms of one sentence determine it."""
-    known = {tuple(f): t for f, t in zip(examples.features.tolist(), examples.targets[:, 0].tolist(), strict=True)}
+    """Scores the gold output highest for the features of ``examples``:
+    the forms of one sentence determine it.
+    """
+    known = {
+        tuple(f): t
+        for f, t in zip(examples.features.tolist(), examples.targets[:, 0].tolist(), strict=True)
+    }
 
     def score(features):
         scores = np.zeros((len(features), toy.system.n_outputs), np.float32)
@@ -73,38 +83,62 @@ def test_gold_computations_make_the_gold_tree(seed):
     oracle = oracles.create("static").bind(toy.data.trees)
     examples = gold_examples(toy.data, oracle, toy.system, toy.table)
     assert len(examples) == 2 * len(toy.sentences[0])
-    parses = parse_batched(toy.data.sentences, toy.system, toy.table, perfect_scorer(toy, examples), single_root=False)
+    parses = parse_batched(
+        toy.data.sentences, toy.system, toy.table, perfect_scorer(toy, examples), single_root=False
+    )
     np.testing.assert_array_equal(parses.heads, toy.data.trees.heads)
     np.testing.assert_array_equal(parses.relations, toy.data.relations)
-    again = gold_examples(toy.data, oracles.create("nederhof_cubic").bind(toy.data.trees), toy.system, toy.table)
-    np.testing.assert_array_equal(again.features, examples.features)  # on the gold path the eager step is the only optimum
+    again = gold_examples(
+        toy.data, oracles.create("nederhof_cubic").bind(toy.data.trees), toy.system, toy.table
+    )
+    # on the gold path the eager step is the only optimum
+    np.testing.assert_array_equal(again.features, examples.features)
     np.testing.assert_array_equal(again.targets, examples.targets)
 
 
 def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
     toy = Toy([[2, 3, 0, 5, 3]])
     bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
-    gold = gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table)
+    gold = gold_examples(
+        toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table
+    )
     scorer = perfect_scorer(toy, gold)
     examples, report = explore(toy.data, bound, toy.system, toy.table, scorer)
     np.testing.assert_array_equal(examples.features, gold.features)
     np.testing.assert_array_equal(examples.targets, gold.targets)
-    assert (report.left_optimum_percent, report.reached_gold_percent, report.lost_edges) == (0, 100, 0)
+    assert (report.left_optimum_percent, report.reached_gold_percent, report.lost_edges) == (
+        0,
+        100,
+        0,
+    )
     assert report.steps == 10
 
 
 def test_gold_computations_undo_no_arc():
     rng = random.Random(6)
-    toy = Toy([tree for tree in (random_projective_tree(rng, rng.randint(2, 8)) for _ in range(30)) if tree.count(0) == 1])
-    systems = [ArcEager(len(toy.relations.symbols), nonmonotonic=nonmonotonic) for nonmonotonic in (False, True)]
+    toy = Toy(
+        [
+            tree
+            for tree in (random_projective_tree(rng, rng.randint(2, 8)) for _ in range(30))
+            if tree.count(0) == 1
+        ]
+    )
+    systems = [
+        ArcEager(len(toy.relations.symbols), nonmonotonic=nonmonotonic)
+        for nonmonotonic in (False, True)
+    ]
     oracle = oracles.create(systems[1].gold_oracle, **systems[1].gold_options).bind(toy.data.trees)
-    monotonic, nonmonotonic = (gold_examples(toy.data, oracle, system, toy.table).targets for system in systems)
+    monotonic, nonmonotonic = (
+        gold_examples(toy.data, oracle, system, toy.table).targets for system in systems
+    )
     np.testing.assert_array_equal(nonmonotonic, monotonic)
 
 
 @pytest.mark.parametrize("ties", oracles.TIES)
 def test_losses_of_exploration_are_the_edges_that_its_tree_lacks(ties):
-    """Projective gold trees can be reached from the start, so what is lost step by step is what is missing at the end."""
+    """Projective gold trees can be reached from the start,
+    so what is lost step by step is what is missing at the end.
+    """
     rng = random.Random(3)
     toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
     bound = oracles.create("nederhof_cubic", "any", ties=ties).bind(toy.data.trees)
@@ -120,7 +154,12 @@ def test_mixed_exploration_follows_the_prediction_as_often_as_asked():
     toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
     about = oracles.create("nederhof_linear").bind(toy.data.trees), toy.system, toy.table
     lost = []
-    for policy, probability in ((Policy.prediction, 1.0), (Policy.mixed, 1.0), (Policy.mixed, 0.5), (Policy.mixed, 0.0)):
+    for policy, probability in (
+        (Policy.prediction, 1.0),
+        (Policy.mixed, 1.0),
+        (Policy.mixed, 0.5),
+        (Policy.mixed, 0.0),
+    ):
         how = {"policy": policy, "probability": probability, "generator": generator}
         lost.append(explore(toy.data, *about, random_scorer(toy, 5), **how)[1].lost_edges)
     prediction, always, half, never = lost
@@ -131,11 +170,22 @@ def test_sampled_exploration_follows_the_distribution():
     """A sure classifier is followed; one that is not sure is left now and then."""
     toy = Toy([[2, 3, 0, 5, 3]])
     oracle = oracles.create("nederhof_cubic").bind(toy.data.trees)
-    scorer = perfect_scorer(toy, gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table))
+    scorer = perfect_scorer(
+        toy,
+        gold_examples(
+            toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table
+        ),
+    )
 
     def lost(sureness: int, seed: int) -> int:
         generator, policy = np.random.default_rng(seed), Policy.sample
-        arguments = toy.data, oracle, toy.system, toy.table, lambda features: sureness * scorer(features)
+        arguments = (
+            toy.data,
+            oracle,
+            toy.system,
+            toy.table,
+            lambda features: sureness * scorer(features),
+        )
         return explore(*arguments, policy=policy, generator=generator)[1].lost_edges
 
     assert {lost(100, seed) for seed in range(20)} == {0}
@@ -180,18 +230,34 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
 
 def test_choices_among_optimal_outputs():
     system = ArcStandard(n_relations=2)
-    outputs = np.array([[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32)
-    scores = np.array([[1, 9, 3, 9, 9, 2], [9, 9, 1, 9, 9, 2], [4, 9, 3, 9, 9, 9], [9, 9, 9, -7, 9, 9]], np.float32)
-    transitions = Transitions(np.repeat(np.arange(4)[:, None], 3, axis=1), *[np.zeros((4, 3), np.int32)] * 3)
+    outputs = np.array(
+        [[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32
+    )
+    scores = np.array(
+        [[1, 9, 3, 9, 9, 2], [9, 9, 1, 9, 9, 2], [4, 9, 3, 9, 9, 9], [9, 9, 9, -7, 9, 9]],
+        np.float32,
+    )
+    transitions = Transitions(
+        np.repeat(np.arange(4)[:, None], 3, axis=1), *[np.zeros((4, 3), np.int32)] * 3
+    )
 
     def targets(target: Target) -> list[list[int]]:
         columns = target_columns(system, outputs, transitions, scores, target, np.ones(4, bool))
-        return new_examples(system, scores, transitions, outputs, columns, np.zeros(4, np.int32)).targets.tolist()
+        return new_examples(
+            system, scores, transitions, outputs, columns, np.zeros(4, np.int32)
+        ).targets.tolist()
 
     assert targets(Target.own_best) == [[2], [5], [0], [3]]
     assert targets(Target.fixed_order) == [[5], [5], [2], [3]]
-    assert new_examples(system, scores, transitions, outputs, None, np.zeros(4, np.int32)).targets.tolist() == outputs.tolist()
-    some = target_columns(system, outputs, transitions, scores, Target.own_best, np.array([True, False, True, False]))
+    assert (
+        new_examples(
+            system, scores, transitions, outputs, None, np.zeros(4, np.int32)
+        ).targets.tolist()
+        == outputs.tolist()
+    )
+    some = target_columns(
+        system, outputs, transitions, scores, Target.own_best, np.array([True, False, True, False])
+    )
     assert some.tolist() == [1, NO_NODE, 0, NO_NODE]
 
 
@@ -206,8 +272,14 @@ def test_choices_among_optimal_outputs_where_each_transition_has_a_row():
     scores[1, 1], scores[1, 2], scores[2, 1], scores[2, 2] = 9, 3, 4, 9
 
     def made(target: Target | None) -> Examples:
-        columns = None if target is None else target_columns(system, outputs, transitions, scores, target, np.ones(2, bool))
-        return new_examples(system, scores, transitions, outputs, columns, np.array([7, 8], np.int32))
+        columns = (
+            None
+            if target is None
+            else target_columns(system, outputs, transitions, scores, target, np.ones(2, bool))
+        )
+        return new_examples(
+            system, scores, transitions, outputs, columns, np.array([7, 8], np.int32)
+        )
 
     none = NO_NODE
     assert made(Target.own_best).targets[:, 0].tolist() == [none, none, 1, none, none, 3]
@@ -226,7 +298,9 @@ def test_choices_among_optimal_outputs_where_each_transition_has_a_row():
     assert taken.blocks.tolist() == [[0, 1], [3, 5], [0, 1], [1, 3], [1, 3], [3, 5]]
 
 
-def gold_steps(toy: Toy, oracle: BoundOracle, system: TransitionSystem, slots: list[str]) -> tuple[int, list[int]]:
+def gold_steps(
+    toy: Toy, oracle: BoundOracle, system: TransitionSystem, slots: list[str]
+) -> tuple[int, list[int]]:
     """How many steps gold computations have, and by sentence, how many gold edges they make."""
     made = [0] * len(toy.data)
 
@@ -235,7 +309,9 @@ def gold_steps(toy: Toy, oracle: BoundOracle, system: TransitionSystem, slots: l
             words = slice(1, batch.now.lengths[row] + 1)
             made[number] = int((batch.now.heads[row, words] == batch.gold_heads[row, words]).sum())
 
-    table = FeatureTable(slots_of({"form": slots}), toy.vocabularies.attributes, system.candidate_positions)
+    table = FeatureTable(
+        slots_of({"form": slots}), toy.vocabularies.attributes, system.candidate_positions
+    )
     return len(gold_examples(toy.data, oracle, system, table, count)), made
 
 
@@ -247,8 +323,14 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges(name, steps, seed):
     toy = Toy(trees, seed)
     system = create(name, toy.system.n_relations)
     oracle = oracles.create(system.gold_oracle).bind(toy.data.trees)
-    most = [oracles.count_projectivizations(heads)[0] if system.projective else len(heads) for heads in trees]
-    assert gold_steps(toy, oracle, system, ["c1", "c2", "gp"]) == (steps * sum(map(len, trees)), most)
+    most = [
+        oracles.count_projectivizations(heads)[0] if system.projective else len(heads)
+        for heads in trees
+    ]
+    assert gold_steps(toy, oracle, system, ["c1", "c2", "gp"]) == (
+        steps * sum(map(len, trees)),
+        most,
+    )
 
 
 @pytest.mark.parametrize("commits", [True, False])
@@ -257,21 +339,34 @@ def test_gold_computations_make_all_edges_but_those_of_further_roots(commits):
     trees = [random_tree(rng, rng.randint(1, 6)) for _ in range(60)]
     toy = Toy(trees, 6)
     system = create("covington", toy.system.n_relations)
-    oracle = oracles.create(system.gold_oracle, **(system.gold_options if commits else {})).bind(toy.data.trees)
+    oracle = oracles.create(system.gold_oracle, **(system.gold_options if commits else {})).bind(
+        toy.data.trees
+    )
     _, made = gold_steps(toy, oracle, system, ["s0", "b0", *system.further_positions])
     assert made == [len(heads) - heads.count(0) + 1 for heads in trees]
 
 
 @pytest.mark.parametrize("block_bytes", [1, 30, 10**6])
-def test_gathered_examples_are_those_of_all_steps_in_order_with_the_narrower_targets_padded(block_bytes):
+def test_gathered_examples_are_those_of_all_steps_in_order_with_the_narrower_targets_padded(
+    block_bytes,
+):
     rng = np.random.default_rng(0)
     shapes = [((n, 3), (n, 1 + n % 2), n) for n in (2, 1, 5, 3, 1)]
-    steps = [Examples(*(rng.integers(0, 9, shape, dtype=np.int32) for shape in of_step)) for of_step in shapes]
+    steps = [
+        Examples(*(rng.integers(0, 9, shape, dtype=np.int32) for shape in of_step))
+        for of_step in shapes
+    ]
     gathered = GatheredExamples(block_bytes)
     for step in steps:
         gathered.append(step)
-    features, sentences = (np.concatenate([getattr(step, name) for step in steps]) for name in ("features", "sentences"))
-    padded = [np.pad(step.targets, ((0, 0), (0, 2 - step.targets.shape[1])), constant_values=NO_NODE) for step in steps]
+    features, sentences = (
+        np.concatenate([getattr(step, name) for step in steps])
+        for name in ("features", "sentences")
+    )
+    padded = [
+        np.pad(step.targets, ((0, 0), (0, 2 - step.targets.shape[1])), constant_values=NO_NODE)
+        for step in steps
+    ]
     targets = np.concatenate(padded)
     for found in (gathered.all(), Examples.concatenate(steps)):
         np.testing.assert_array_equal(found.features, features)

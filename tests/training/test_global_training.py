@@ -8,7 +8,15 @@ from parser.model.loading import load
 from parser.model.trained_model import TrainedModel
 from parser.training.observers import SearchEnd
 from parser.training.run import train
-from tests.training.small_runs import BILSTM, GLOBAL, Heard, check_measured, check_resumes, files_of, run
+from tests.training.small_runs import (
+    BILSTM,
+    GLOBAL,
+    Heard,
+    check_measured,
+    check_resumes,
+    files_of,
+    run,
+)
 
 LOCAL = ["beam=local", "beam.size=4", "first_pass.epochs=1", "second_pass.epochs=1"]
 
@@ -40,14 +48,19 @@ def test_a_linear_model_has_a_local_beam_or_learns_from_whole_computations(treeb
     assert LinearModel.load(folder).beam == Beam(3, scores=Scores.GLOBAL)
 
 
-def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treebank, finished, tmp_path):
+def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(
+    treebank, finished, tmp_path
+):
     _, local = finished(*LOCAL)
     heard = Heard()
     longer = "beam.training.epochs=8", "beam.training.learning_rate=0.01"
     metrics = train(run(treebank, *GLOBAL, *longer), tmp_path, [heard])
     assert metrics["beam"] == "global"
     assert metrics["after_first_pass"] == local["after_first_pass"]
-    assert metrics["dev"]["las"] > max(local["dev"]["las"], metrics["after_second_pass"]["dev"]["las"]) + 5
+    assert (
+        metrics["dev"]["las"]
+        > max(local["dev"]["las"], metrics["after_second_pass"]["dev"]["las"]) + 5
+    )
     assert [search.epoch for search in heard.of(SearchEnd)] == [*range(8)]
     assert all(0 < search.report.updated_percent <= 100 for search in heard.of(SearchEnd))
     assert TrainedModel.load(tmp_path).beam == Beam(4, scores=Scores.GLOBAL)
@@ -63,7 +76,10 @@ def test_with_an_encoder_the_third_pass_remembers_the_beam(treebank, finished):
 
 
 def test_without_a_second_pass_the_beam_follows_the_first(treebank, tmp_path):
-    metrics = train(run(treebank, *GLOBAL, "column=2", "beam.training.epochs=1", "beam.merge=signature"), tmp_path)
+    metrics = train(
+        run(treebank, *GLOBAL, "column=2", "beam.training.epochs=1", "beam.merge=signature"),
+        tmp_path,
+    )
     assert "after_second_pass" not in metrics
     settings = json.loads((tmp_path / "model" / "settings.json").read_text())
     assert settings["beam"] == {"size": 4, "merge": "signature", "scores": "global"}

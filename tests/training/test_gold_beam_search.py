@@ -1,4 +1,6 @@
-"""What a search in training asks of the classifier, against lists of states, autograd, and what is known of it."""
+"""What a search in training asks of the classifier, against lists of states, autograd,
+and what is known of it.
+"""
 
 import random
 from dataclasses import replace
@@ -46,7 +48,9 @@ def random_sentences(seed: int, count: int, longest: int):
     return [sentence(random_tree(rng, rng.randint(1, longest)), rng) for _ in range(count)]
 
 
-def objective_of(model: TrainedModel, data: TrainingSentences, training: BeamTraining) -> BeamObjective:
+def objective_of(
+    model: TrainedModel, data: TrainingSentences, training: BeamTraining
+) -> BeamObjective:
     classifier = model.classifier
     contextual = classifier.tokens.contextual
     reader = BatchEncoder(classifier, data) if contextual else BatchReader(data.sentences, None)
@@ -67,15 +71,19 @@ def slow_losses(model: TrainedModel, data: TrainingSentences, training: BeamTrai
         merging = training.beam.merge is Merge.CONFIGURATION
         own, vectors = data.sentences.span(s, s + 1), None
         if isinstance(tokens, BiLSTM):
-            vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(own.values.T.copy()), np.diff(own.offsets)).tokens)
+            vectors = tokens.with_tokens(
+                tokens.encode(torch.from_numpy(own.values.T.copy()), np.diff(own.offsets)).tokens
+            )
         slow = SlowBeam(model, model.table.values(own), heads, relations, merging, vectors)
         yield slow.loss(training)
 
 
 def surrogate_of_single_items(losses: np.ndarray) -> float:
-    """The sum of what the gradient is taken of, by beams of one item: if d is how far the wrong one is ahead of the gold one,
+    """The sum of what the gradient is taken of, by beams of one item: if d is how far the wrong one
+    is ahead of the gold one,
 
-    the loss is log(1 + exp(d)), its derivative by d is 1 / (1 + exp(-d)), and this times d is the surrogate.
+    the loss is log(1 + exp(d)), its derivative by d is 1 / (1 + exp(-d)),
+    and this times d is the surrogate.
     """
     lost = losses[losses > 1e-6]
     assert len(lost)
@@ -87,13 +95,19 @@ def model_of_embeddings(
 ) -> tuple[TrainedModel, TrainingSentences]:
     sentences = random_sentences(seed, count, longest)
     torch.manual_seed(seed)
-    spec = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
+    spec = ClassifierSpec(
+        11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)}
+    )
     words = vocabularies_of(sentences, "form", "upos")
-    model = with_random_weights(TrainedModel.new(words, Vocabulary(["root", "obj"]), slots_of(STATIC_SLOTS), spec))
+    model = with_random_weights(
+        TrainedModel.new(words, Vocabulary(["root", "obj"]), slots_of(STATIC_SLOTS), spec)
+    )
     return model, gold_data(sentences, model.vocabularies, model.relations)
 
 
-def model_with_encoder(seed: int, count: int = 3, longest: int = 5) -> tuple[TrainedModel, TrainingSentences]:
+def model_with_encoder(
+    seed: int, count: int = 3, longest: int = 5
+) -> tuple[TrainedModel, TrainingSentences]:
     sentences = random_sentences(seed, count, longest if COMPILED else 3)
     slots = {"token": ["s0", "s1", "b0", "s0.l1"], "deprel": ["s0.l1", "s1.r1"]}
     model = small_bilstm_model(sentences, slots, "arc_standard")
@@ -103,7 +117,11 @@ def model_with_encoder(seed: int, count: int = 3, longest: int = 5) -> tuple[Tra
 def gradients(model: TrainedModel, loss: torch.Tensor) -> dict[str, np.ndarray]:
     model.classifier.zero_grad()
     loss.backward()
-    return {name: p.grad.numpy().copy() for name, p in model.classifier.named_parameters() if p.grad is not None}
+    return {
+        name: p.grad.numpy().copy()
+        for name, p in model.classifier.named_parameters()
+        if p.grad is not None
+    }
 
 
 def check_gradients(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
@@ -113,7 +131,9 @@ def check_gradients(found: dict[str, np.ndarray], expected: dict[str, np.ndarray
 
 @pytest.mark.parametrize("partial", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("sizes", "merge"), [*product([(1, 1), (3, 2), (700, 700)], ["none", "configuration"])])
+@pytest.mark.parametrize(
+    ("sizes", "merge"), [*product([(1, 1), (3, 2), (700, 700)], ["none", "configuration"])]
+)
 def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, seed, partial):
     longest = 3 if sizes[0] > 100 or not COMPILED else 6
     model, data = model_of_embeddings(sum(sizes) + seed, 3, longest)
@@ -129,7 +149,10 @@ def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, seed, p
     np.testing.assert_allclose(searched.losses, expected.detach().numpy(), atol=1e-4)
     np.testing.assert_allclose(searched.steps, np.array(steps) / (2 * data.trees.lengths))
     np.testing.assert_array_equal(searched.lost, lost)
-    ours, theirs = gradients(model, objective.surrogate(found)), gradients(model, expected.mean().float())
+    ours, theirs = (
+        gradients(model, objective.surrogate(found)),
+        gradients(model, expected.mean().float()),
+    )
     assert theirs.keys() == dict(model.classifier.named_parameters()).keys()
     check_gradients(ours, theirs)
 
@@ -142,11 +165,20 @@ def test_through_an_encoder_losses_and_gradients_are_those_of_lists_of_states(se
     found = objective.search(np.array([2, 0, 1]), dropping=False)
     _, losses, lost = zip(*slow_losses(model, data, training), strict=True)
     expected = torch.stack(losses)
-    np.testing.assert_allclose(found.searched.losses, expected.detach().numpy()[[2, 0, 1]], atol=1e-4)
+    np.testing.assert_allclose(
+        found.searched.losses, expected.detach().numpy()[[2, 0, 1]], atol=1e-4
+    )
     np.testing.assert_array_equal(found.searched.lost, np.array(lost)[[2, 0, 1]])
     transitions = 2 * int(data.trees.lengths.sum())
     ours = gradients(model, objective.surrogate(found))
-    assert max(np.abs(gradient).max() for name, gradient in ours.items() if name.startswith("tokens.forward")) > 1e-4
+    assert (
+        max(
+            np.abs(gradient).max()
+            for name, gradient in ours.items()
+            if name.startswith("tokens.forward")
+        )
+        > 1e-4
+    )
     check_gradients(ours, gradients(model, (expected.sum() / transitions).float()))
 
 
@@ -166,7 +198,9 @@ def test_the_search_and_the_gradient_see_the_same_dropout(encoder):
         assert found.kept is not None
         assert set(found.kept.unique().tolist()) == {0.0, 2.0}
         other = replace(found, kept=2 - found.kept)
-    mean = surrogate_of_single_items(found.searched.losses) / (2 * int(data.trees.lengths.sum()) if encoder else 4)
+    mean = surrogate_of_single_items(found.searched.losses) / (
+        2 * int(data.trees.lengths.sum()) if encoder else 4
+    )
     assert objective.surrogate(found).item() == pytest.approx(mean, abs=1e-4)
     assert objective.surrogate(other).item() != pytest.approx(mean, abs=1e-4)
 

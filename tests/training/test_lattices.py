@@ -1,4 +1,6 @@
-"""Learning from lattices: examples of choices against a replay over lists, and whole runs on small lattices."""
+"""Learning from lattices: examples of choices against a replay over lists,
+and whole runs on small lattices.
+"""
 
 import io
 import random
@@ -38,16 +40,27 @@ def star(lattice: Lattice, rng: random.Random) -> RawSentence:
     return sentence
 
 
-def replayed(model: TrainedModel, path: GoldPath, lookahead: int) -> list[tuple[tuple[int, ...], ...]]:
-    """The feature rows of every choice among several arcs, the gold one first, along the gold computation of a star."""
+def replayed(
+    model: TrainedModel, path: GoldPath, lookahead: int
+) -> list[tuple[tuple[int, ...], ...]]:
+    """The feature rows of every choice among several arcs, the gold one first, along the gold
+    computation of a star.
+    """
     lattice, arcs = path.lattice, [int(arc) + 1 for arc in path.arcs]
     values = model.vocabularies.encode([lattice]).values
     found = []
 
     def choose(state: State, ahead: list[int], word: int) -> None:
         gold = arcs[word]
-        candidates = [arc + 1 for arc in range(len(lattice)) if lattice.starts[arc] == lattice.starts[gold - 1]]
-        rows = {arc: read_slots(model.table, values, State(state.stack, [*ahead, arc], state.arcs)) for arc in candidates}
+        candidates = [
+            arc + 1
+            for arc in range(len(lattice))
+            if lattice.starts[arc] == lattice.starts[gold - 1]
+        ]
+        rows = {
+            arc: read_slots(model.table, values, State(state.stack, [*ahead, arc], state.arcs))
+            for arc in candidates
+        }
         if len(candidates) > 1:
             found.append((rows[gold], *sorted(rows[arc] for arc in candidates if arc != gold)))
 
@@ -72,7 +85,9 @@ def test_examples_of_choices_are_those_of_a_replay(lookahead):
     sentences = model.vocabularies.encode([path.sentence for path in paths])
     trees = oracles.Trees.from_heads(path.sentence.heads for path in paths)
     relations = np.full(len(trees.heads), NO_NODE, np.int32)
-    relations[trees.heads >= 0] = [0 if name == "root" else 1 for path in paths for name in path.sentence.deprels]
+    relations[trees.heads >= 0] = [
+        0 if name == "root" else 1 for path in paths for name in path.sentence.deprels
+    ]
     choices = Choices(paths, sentences, model.vocabularies, model.system, model.table, lookahead)
     oracle = oracles.create(model.system.gold_oracle, None).bind(trees)
     data = TrainingSentences(sentences, trees, relations)
@@ -87,7 +102,9 @@ def test_examples_of_choices_are_those_of_a_replay(lookahead):
     of_choices = joined.take(np.arange(len(plain), len(joined)))
     assert (of_choices.blocks == [model.system.n_outputs, model.system.n_outputs + 1]).all()
     found: dict[int, list] = {number: [] for number in range(len(paths))}
-    for number, first, last in zip(of_choices.sentences, of_choices.starts[:-1], of_choices.starts[1:], strict=True):
+    for number, first, last in zip(
+        of_choices.sentences, of_choices.starts[:-1], of_choices.starts[1:], strict=True
+    ):
         targets = of_choices.targets[first:last, 0]
         assert sorted(targets) == [*[NO_NODE] * (last - first - 1), model.system.n_outputs]
         rows = [tuple(row) for row in of_choices.features[first:last].tolist()]
@@ -102,7 +119,9 @@ KINDS = {"treebank": "conllu", "lattice": "conllul"}
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory) -> Path:
-    """Lattices in which a verb and a noun of the same form can be told by the word before, and their trees."""
+    """Lattices in which a verb and a noun of the same form can be told by the word before,
+    and their trees.
+    """
     folder = tmp_path_factory.mktemp("lattices")
     rng = random.Random(4)
     for part, n in (("train", 60), ("dev", 20)):
@@ -118,12 +137,24 @@ def parts(tmp_path_factory) -> Path:
 
 
 def run(parts: Path, *further: str) -> Plan:
-    files = [f"{group}.{part}={parts}/{part}.{kind}" for group, kind in KINDS.items() for part in ("train", "dev")]
-    few = ["vectors.epochs=1", "vectors.dimensions=4", "classifier.hidden=8", "first_pass.epochs=1", "second_pass.epochs=1"]
+    files = [
+        f"{group}.{part}={parts}/{part}.{kind}"
+        for group, kind in KINDS.items()
+        for part in ("train", "dev")
+    ]
+    few = [
+        "vectors.epochs=1",
+        "vectors.dimensions=4",
+        "classifier.hidden=8",
+        "first_pass.epochs=1",
+        "second_pass.epochs=1",
+    ]
     return planned(*files, "treebank.test=null", *few, *further)
 
 
-@pytest.mark.parametrize("beam", [["beam=local", "beam.size=4", "beam.merge=signature"], ["lattice.beam=4"]])
+@pytest.mark.parametrize(
+    "beam", [["beam=local", "beam.size=4", "beam.merge=signature"], ["lattice.beam=4"]]
+)
 def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch, capsys, beam):
     """With the beam that it was measured with, whichever setting that was."""
     metrics = train(run(parts, "recipe=accurate", *beam), tmp_path / "run")
@@ -177,7 +208,14 @@ def test_several_parses_of_each_sentence_are_written(parts, tmp_path, monkeypatc
     lattice_model(2).save(tmp_path / "model")
     texts = []
     for further in ([], ["--k-best=3"]):
-        given = tmp_path / "model", parts / "dev.conllul", "--beam=3", f"--merge={merge}", "-o", tmp_path / "out.conllu"
+        given = (
+            tmp_path / "model",
+            parts / "dev.conllul",
+            "--beam=3",
+            f"--merge={merge}",
+            "-o",
+            tmp_path / "out.conllu",
+        )
         assert parse_command(monkeypatch, *given, *further) == 0
         texts.append((tmp_path / "out.conllu").read_text())
     best, several = (text.split("\n\n")[:-1] for text in texts)

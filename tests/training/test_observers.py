@@ -1,4 +1,6 @@
-"""What observers hear, write and show: every event of a run, curves and figures, the model card, the progress bar."""
+"""What observers hear, write and show: every event of a run, curves and figures,
+the model card, the progress bar.
+"""
 
 import errno
 import hashlib
@@ -30,7 +32,16 @@ from parser.model_folder import MODEL, TOKENIZER
 from parser.settings.plan import Plan
 from parser.training import observers
 from parser.training.model_card import ModelCard
-from parser.training.observers import EpochEnd, ExplorationEnd, Observer, Observers, PassEnd, PassStart, RunStart, Update
+from parser.training.observers import (
+    EpochEnd,
+    ExplorationEnd,
+    Observer,
+    Observers,
+    PassEnd,
+    PassStart,
+    RunStart,
+    Update,
+)
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import COMPARED
 from parser.training.run import train
@@ -42,7 +53,12 @@ FEW = [
     "treebank.name=toy", "treebank.test=null", "classifier.hidden=4", "vectors.dimensions=4",
     "vectors.epochs=1", "vectors.min_count=1", "first_pass.epochs=2",
 ]  # fmt: skip
-EVENTS = ["optimizer.batch_size=7", "optimizer.schedule=linear", "second_pass.epochs=3", "second_pass.explore_every=2"]
+EVENTS = [
+    "optimizer.batch_size=7",
+    "optimizer.schedule=linear",
+    "second_pass.epochs=3",
+    "second_pass.explore_every=2",
+]
 
 
 @pytest.fixture
@@ -72,13 +88,21 @@ def test_a_run_is_heard_from_beginning_to_end_and_updates_add_up_to_their_epoch(
         ("second_pass", metrics["dev"], None),
     ]
     explorations = heard.of(ExplorationEnd)
-    assert [(e.pass_name, e.epoch) for e in explorations] == [("second_pass", 0), ("second_pass", 2)]
+    assert [(e.pass_name, e.epoch) for e in explorations] == [
+        ("second_pass", 0),
+        ("second_pass", 2),
+    ]
     assert all(e.seconds > 0 for e in explorations)
 
     epochs = heard.of(EpochEnd)
-    assert [(e.pass_name, e.epoch, e.epochs) for e in epochs[1:3]] == [("first_pass", 1, 2), ("second_pass", 0, 3)]
+    assert [(e.pass_name, e.epoch, e.epochs) for e in epochs[1:3]] == [
+        ("first_pass", 1, 2),
+        ("second_pass", 0, 3),
+    ]
     for epoch in epochs:
-        its_own = [e for e in heard.of(Update) if (e.pass_name, e.epoch) == (epoch.pass_name, epoch.epoch)]
+        its_own = [
+            e for e in heard.of(Update) if (e.pass_name, e.epoch) == (epoch.pass_name, epoch.epoch)
+        ]
         assert [update.step for update in its_own] == list(range(6))
         assert [update.examples for update in its_own] == [7, 7, 7, 7, 7, 1]
         mean = math.fsum(float(update.loss) * update.examples for update in its_own) / 36
@@ -110,7 +134,13 @@ def test_observers_together_forward_every_event():
 
 
 def run_on(treebank: Path, *overrides: str) -> Plan:
-    return planned(f"treebank.train={treebank}", f"treebank.dev={treebank}", *FEW, "second_pass.epochs=1", *overrides)
+    return planned(
+        f"treebank.train={treebank}",
+        f"treebank.dev={treebank}",
+        *FEW,
+        "second_pass.epochs=1",
+        *overrides,
+    )
 
 
 def events(treebank: Path, folder: Path, *overrides: str) -> EventAccumulator:
@@ -123,7 +153,13 @@ def test_both_passes_are_on_one_line_and_trees_are_drawn(toy, tmp_path):
     pytest.importorskip("matplotlib", reason="figures need matplotlib")
     found = events(toy, tmp_path, "tensorboard.trees=2", "tensorboard.figures=true")
     tags = found.Tags()
-    for tag in ("train/loss", "train/learning_rate", "train/words_per_second", "dev/las", "dev/uas"):
+    for tag in (
+        "train/loss",
+        "train/learning_rate",
+        "train/words_per_second",
+        "dev/las",
+        "dev/uas",
+    ):
         assert [event.step for event in found.Scalars(tag)] == [0, 1, 2]
     assert [event.step for event in found.Scalars("exploration/left_optimum_percent")] == [2]
     assert {"dev/sentence_1/text_summary", "dev/sentence_2/text_summary"} < set(tags["tensors"])
@@ -140,7 +176,12 @@ def test_passes_explorations_settings_and_final_scores_are_there(finished):
     found = EventAccumulator(str(folder)).Reload()
     tags = set(found.Tags()["scalars"])
     assert [event.value for event in found.Scalars("pass")] == [1, 1, 1, 2, 2, 2]
-    for tag in ("left_optimum_percent", "mean_optimal_steps", "reached_gold_percent", "lost_edges"):
+    for tag in (
+        "left_optimum_percent",
+        "mean_optimal_steps",
+        "reached_gold_percent",
+        "lost_edges",
+    ):
         assert [event.step for event in found.Scalars(f"exploration/{tag}")] == [3]
     final = {f"final/{part}_{score}" for part in ("dev", "test") for score in ("uas", "las")}
     assert {tag for tag in tags if tag.startswith("final/")} == final
@@ -152,9 +193,15 @@ def test_passes_explorations_settings_and_final_scores_are_there(finished):
     assert b"vectors.window" not in hparams
 
 
-def test_neither_trees_nor_figures_where_they_are_not_wanted_and_what_tells_runs_apart_first(toy, tmp_path, monkeypatch):
+def test_neither_trees_nor_figures_where_they_are_not_wanted_and_what_tells_runs_apart_first(
+    toy, tmp_path, monkeypatch
+):
     written: list[dict[str, object]] = []
-    monkeypatch.setattr(SummaryWriter, "add_hparams", lambda self, compared, *arguments, **options: written.append(compared))
+    monkeypatch.setattr(
+        SummaryWriter,
+        "add_hparams",
+        lambda self, compared, *arguments, **options: written.append(compared),
+    )
     found = events(toy, tmp_path, "tensorboard.trees=0", "column=1")
     assert found.Tags()["images"] == []
     assert found.Tags()["tensors"] == ["settings/text_summary"]
@@ -164,23 +211,38 @@ def test_neither_trees_nor_figures_where_they_are_not_wanted_and_what_tells_runs
 
 def test_the_settings_that_were_swept_are_ticked_in_hparams(toy, tmp_path):
     """TensorBoard shows the first five columns, and those that are said to differ come first."""
-    swept = ("vectors.window", "treebank", "features.form", "optimizer.learning_rate", "classifier.hidden")
+    swept = (
+        "vectors.window",
+        "treebank",
+        "features.form",
+        "optimizer.learning_rate",
+        "classifier.hidden",
+    )
     for name in ("0-a", "1-b"):
-        train(replace(run_on(toy, "column=1", "features.form=[s0,b0]"), swept=swept), tmp_path / name)
+        train(
+            replace(run_on(toy, "column=1", "features.form=[s0,b0]"), swept=swept), tmp_path / name
+        )
     runs = EventMultiplexer().AddRunsFromDirectory(str(tmp_path)).Reload()
     context = Context(TBContext(data_provider=MultiplexerDataProvider(runs, str(tmp_path))))
     read = context.hparams_metadata(RequestContext(), "all")
     found = context.experiment_from_metadata(RequestContext(), "all", True, read, None)
     assert {*read} == {"0-a", "1-b"}
-    assert [column.name for column in found.hparam_infos if column.differs] == sorted([*swept[:1], "treebank.name", *swept[2:]])
-    assert {column.name for column in found.hparam_infos} == {*COMPARED, "vectors.window", "features.form"}
+    assert [column.name for column in found.hparam_infos if column.differs] == sorted(
+        [*swept[:1], "treebank.name", *swept[2:]]
+    )
+    assert {column.name for column in found.hparam_infos} == {
+        *COMPARED,
+        "vectors.window",
+        "features.form",
+    }
     assert all(metric.name.tag.startswith("final/") for metric in found.metric_infos)
 
 
 @pytest.mark.parametrize("method", ["add_text", "add_scalar", "add_hparams", "close"])
 def test_an_error_of_its_file_names_the_folder(toy, tmp_path, monkeypatch, method):
     def full(*arguments, **options):
-        raise OSError(errno.ENOSPC, "No space left on device")  # as its thread hands it over, without a name
+        # as its thread hands it over, without a name
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(SummaryWriter, method, full)
     with pytest.raises(OSError, match="No space left on device") as raised:
@@ -202,11 +264,14 @@ NO_VECTORS = ["vectors.attribute=null", "features.form=[]", "column=1"]
 
 def test_a_card_lies_beside_the_model(toy, tmp_path):
     (tmp_path / "LICENSE.txt").write_text("\nCC BY-SA 4.0\nmore\n")
-    metrics = train(run_on(toy, *NO_VECTORS), tmp_path / "run", [ModelCard("optimal-step train column=1")])
+    metrics = train(
+        run_on(toy, *NO_VECTORS), tmp_path / "run", [ModelCard("optimal-step train column=1")]
+    )
     card = card_of(tmp_path / "run")
     check_card(
         card,
-        f"| treebank.train | toy.conllu | `{hashlib.sha256(toy.read_bytes()).hexdigest()}` | CC BY-SA 4.0 |",
+        f"| treebank.train | toy.conllu | `{hashlib.sha256(toy.read_bytes()).hexdigest()}` | CC "
+        "BY-SA 4.0 |",
         f"| dev | {metrics['dev']['uas']:.2f} | {metrics['dev']['las']:.2f} |",
         "    optimal-step train column=1\n",
         "6 sentences, 18 words",
@@ -221,7 +286,9 @@ def test_a_card_lies_beside_the_model(toy, tmp_path):
 def test_the_card_of_a_model_that_goes_on_names_the_data_of_all_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     sums, before = {}, None
-    for licence, (name, file) in enumerate({"hu": "hu_toy-ud-train", "el": "el_toy-ud-train", "mine": "mine"}.items()):
+    for licence, (name, file) in enumerate(
+        {"hu": "hu_toy-ud-train", "el": "el_toy-ud-train", "mine": "mine"}.items()
+    ):
         folder = tmp_path / name
         folder.mkdir()
         path = write_conllu(folder / f"{file}.conllu", SENTENCES)
@@ -230,7 +297,9 @@ def test_the_card_of_a_model_that_goes_on_names_the_data_of_all_runs(tmp_path, m
         start = [] if before is None else [f"start={before}"]
         run = run_on(path, *NO_VECTORS, "treebank.dev=null", f"treebank.name={name}", *start)
         files = f"'treebank.train={{{name}: {path}}}' 'treebank.dev=[{path}, {path}]'"
-        train(run, folder / "run", [ModelCard(f"optimal-step train {files} {''.join(start)}/model")])
+        train(
+            run, folder / "run", [ModelCard(f"optimal-step train {files} {''.join(start)}/model")]
+        )
         before = folder / "run"
     card = card_of(before)
     check_card(
@@ -240,13 +309,16 @@ def test_the_card_of_a_model_that_goes_on_names_the_data_of_all_runs(tmp_path, m
         f"| start/start/treebank.train | hu_toy-ud-train.conllu | `{sums['hu']}` | licence 0 |\n",
         "6 sentences, 18 words, and before on the data of start. ",
         "\n* language: el, hu\n* date: 2023-11-14, UTC\n* size: 0.0 MB\n\n## Data",
-        "    optimal-step train 'treebank.train={mine: mine.conllu}' 'treebank.dev=[mine.conllu, mine.conllu]' start=run/model",
+        "    optimal-step train 'treebank.train={mine: mine.conllu}' 'treebank.dev=[mine.conllu, "
+        "mine.conllu]' start=run/model",
     )
     assert str(tmp_path) not in card
     (before / MODEL / "README.md").unlink()
     train(run_on(path, *NO_VECTORS, f"start={before}"), tmp_path / "run", [ModelCard("train")])
     known_no_more = "| start | data of a model without a card | | not known |"
-    check_card(card_of(tmp_path / "run"), known_no_more, "words per second (trees of dev, one thread")
+    check_card(
+        card_of(tmp_path / "run"), known_no_more, "words per second (trees of dev, one thread"
+    )
 
 
 class HasTokenizer(Observer):
@@ -267,18 +339,24 @@ def test_the_card_of_a_model_of_text_asks_for_no_tags_and_names_a_treebank(tmp_p
     path = write_conllu(tmp_path / "toy.conllu", sentences)
     files = [f"treebank.{part}={{a: {path}, b: {path}}}" for part in ("train", "dev")]
     run = planned(*files, "treebank.test=null", "treebank.name=toy", *TEXT, "beam=local")
-    metrics = train(run, tmp_path / "run", [HasTokenizer(), ModelCard(f"optimal-step train 'treebank.train={{a:{path}}}'")])
+    metrics = train(
+        run,
+        tmp_path / "run",
+        [HasTokenizer(), ModelCard(f"optimal-step train 'treebank.train={{a:{path}}}'")],
+    )
     card = card_of(tmp_path / "run")
     check_card(
         card,
         "recipe=text, model=bilstm, beam=local, seed=1",
         "    optimal-step train 'treebank.train={a:toy.conllu}'\n",  # a is no drive
         "of forms alone, without tags; upos, feats and lemma: predicted values that are right",
-        "The input needs no tags; --tags=fill writes those that the model predicts; --treebank names",
+        "The input needs no tags; --tags=fill writes those that the model predicts; "
+        "--treebank names",
         "names the one that it resembles (a, b). ",
         "    optimal-step parse THIS_FOLDER text.txt --text --treebank a -o output.conllu\n",
         " words per second (trees of dev, one thread, on the machine that trained it)\n",
-        f"| {metrics['dev']['upos']:.2f} | {metrics['dev']['feats']:.2f} | {metrics['dev']['lemma']:.2f} |\n",
+        f"| {metrics['dev']['upos']:.2f} | {metrics['dev']['feats']:.2f} | "
+        f"{metrics['dev']['lemma']:.2f} |\n",
     )
     assert "* language" not in card
     assert "gold tags" not in card
@@ -315,16 +393,23 @@ def test_it_goes_on_with_every_update_and_ends_with_the_run(monkeypatch):
     assert bar._bar.n == pytest.approx(1.99)
     bar.on_epoch(epoch_end("second_pass", 1500))
     assert bar._bar.n == pytest.approx(2)
-    bar.on_update(Update("second_pass", 1, 0, 0.5, 750, 0.1))  # of as many as there were in the epoch before
+    # of as many as there were in the epoch before
+    bar.on_update(Update("second_pass", 1, 0, 0.5, 750, 0.1))
     assert bar._bar.n == pytest.approx(2.5)
     bar.on_epoch(epoch_end("second_pass", 1500))
     bar._bar.refresh()
     bar.close()
     last = terminal.getvalue().rstrip().splitlines()[-1].rpartition("\r")[2]
-    assert re.match(r"second pass: 100%.* 3\.0 of 3 epochs.* left, ends \d\d:\d\d, loss=0\.500, dev LAS=70\.00", last), last
+    assert re.match(
+        r"second pass: 100%.* 3\.0 of 3 epochs.* left, ends \d\d:\d\d, loss=0\.500, dev"
+        r" LAS=70\.00",
+        last,
+    ), last
 
 
-def test_in_global_training_sentences_are_counted_and_without_a_terminal_nothing_is_drawn(monkeypatch):
+def test_in_global_training_sentences_are_counted_and_without_a_terminal_nothing_is_drawn(
+    monkeypatch,
+):
     monkeypatch.setattr(sys, "stderr", Terminal())
     bar = begun(epochs=10, done=0)
     bar.on_pass_start(PassStart(3, "third_pass", 10, 0, 40))
@@ -366,7 +451,9 @@ def test_many_steps_do_not_lead_beyond_the_end(monkeypatch, updates):
         (2, [("second_pass", 2, 3, 15)], []),  # there is no other
     ],
 )  # fmt: skip
-def test_after_the_first_epoch_of_a_pass_the_log_says_when_the_passes_end(caplog, done, passes, expected):
+def test_after_the_first_epoch_of_a_pass_the_log_says_when_the_passes_end(
+    caplog, done, passes, expected
+):
     now = datetime(2026, 1, 1, 23, 30)
     log = EpochLog(lambda: now)
     anything: Any = None
@@ -378,7 +465,11 @@ def test_after_the_first_epoch_of_a_pass_the_log_says_when_the_passes_end(caplog
             for epoch in range(of_pass, epochs):
                 now += timedelta(seconds=seconds)
                 log.on_epoch(EpochEnd(name, epoch, epochs, 0.5, None, 0.1, 100, 500, 1.0))
-    said = [message.removeprefix("the passes end at about ") for message in caplog.messages if "the passes end" in message]
+    said = [
+        message.removeprefix("the passes end at about ")
+        for message in caplog.messages
+        if "the passes end" in message
+    ]
     assert said == expected
 
 

@@ -1,4 +1,6 @@
-"""Training on trees that are known in part: what is taught, for every system, and what is refused."""
+"""Training on trees that are known in part: what is taught, for every system,
+and what is refused.
+"""
 
 import logging
 import random
@@ -47,7 +49,9 @@ def hide(conllu: str, rng: random.Random, share: float) -> str:
 @pytest.fixture(scope="module")
 def partial(treebank, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("data") / "partial.conllu"
-    path.write_text(hide(treebank.read_text(encoding="utf-8"), random.Random(1), 0.5), encoding="utf-8")
+    path.write_text(
+        hide(treebank.read_text(encoding="utf-8"), random.Random(1), 0.5), encoding="utf-8"
+    )
     return path
 
 
@@ -58,7 +62,12 @@ FEW = ["treebank.partial=true", "vectors.epochs=1", "first_pass.epochs=2", "seco
 def test_every_system_trains_on_them(system, partial, tmp_path):
     metrics = train(run(partial, *FEW, f"system={system}"), tmp_path)
     gold = read_treebank(partial, partial=True)
-    assert metrics["train"]["known_heads"] == metrics["dev"]["known_heads"] == gold.n_known_heads < gold.n_words
+    assert (
+        metrics["train"]["known_heads"]
+        == metrics["dev"]["known_heads"]
+        == gold.n_known_heads
+        < gold.n_words
+    )
     assert "_" not in TrainedModel.load(tmp_path).relations
 
 
@@ -89,7 +98,9 @@ def test_the_setting_alone_changes_nothing(treebank, finished, tmp_path):
 
 @pytest.mark.parametrize("target", [None, Target.own_best])
 def test_leaving_out_a_word_whose_head_is_not_known_teaches_nothing(target):
-    """The heads of words 1 and 2 are unknown. Taught are the arc from 2 to 3, and the shift once it is made."""
+    """The heads of words 1 and 2 are unknown. Taught are the arc from 2 to 3,
+    and the shift once it is made.
+    """
     system = transitions.create("covington", 2)
     table = FeatureTable([Slot.parse("s0:upos")], ["upos"], system.candidate_positions)
     data = one_sentence([UNKNOWN_HEAD, UNKNOWN_HEAD, 2], [-1, -1, 1])
@@ -99,7 +110,9 @@ def test_leaving_out_a_word_whose_head_is_not_known_teaches_nothing(target):
     else:
         scorer = lambda features: np.zeros((len(features), system.n_outputs), np.float32)  # noqa: E731
         follows_gold = Policy.mixed, 0.0
-        found, _ = explore(data, bound, system, table, scorer, target, *follows_gold, np.random.default_rng(1))
+        found, _ = explore(
+            data, bound, system, table, scorer, target, *follows_gold, np.random.default_rng(1)
+        )
     assert len(found) == 1
     arc = system.block_starts[covington.RIGHT] + 1  # its blocks are its columns
     assert (found.targets == arc).any(axis=1).sum() == 1
@@ -113,10 +126,14 @@ def one_sentence(heads: list[int], relations: list[int]) -> TrainingSentences:
 
 @pytest.mark.parametrize("system_name", SYSTEMS)
 def test_gold_computations_keep_all_known_arcs_and_teach_no_guess(system_name):
-    """Whichever transitions are taken among the optimal ones, those of chance or the classifier's."""
+    """Whichever transitions are taken among the optimal ones,
+    those of chance or the classifier's.
+    """
     rng = random.Random(3)
     system = transitions.create(system_name, 2)
-    table = FeatureTable([Slot.parse(f"{system.always_there}:upos")], ["upos"], system.candidate_positions)
+    table = FeatureTable(
+        [Slot.parse(f"{system.always_there}:upos")], ["upos"], system.candidate_positions
+    )
     oracle = oracles.create(system.oracles[0], **system.options)
     for _ in range(20):
         n = rng.randint(1, 7)
@@ -124,16 +141,31 @@ def test_gold_computations_keep_all_known_arcs_and_teach_no_guess(system_name):
         if tree.count(0) > 1:
             continue
         heads = [UNKNOWN_HEAD if rng.random() < 0.5 else head for head in tree]
-        data = one_sentence(heads, [0 if head == UNKNOWN_HEAD else rng.choice([-1, 1]) for head in heads])
+        data = one_sentence(
+            heads, [0 if head == UNKNOWN_HEAD else rng.choice([-1, 1]) for head in heads]
+        )
         bound = oracle.bind(data.trees)
         made: list[np.ndarray] = []
-        gold_examples(data, bound, system, table, lambda batch, rows, columns, made=made: made.append(batch.now.heads.copy()))
+        gold_examples(
+            data,
+            bound,
+            system,
+            table,
+            lambda batch, rows, columns, made=made: made.append(batch.now.heads.copy()),
+        )
         known = np.array([UNKNOWN_HEAD, *heads]) != UNKNOWN_HEAD
         np.testing.assert_array_equal(made[-1][0, known], np.array([UNKNOWN_HEAD, *heads])[known])
 
         scorer = lambda features: np.zeros((len(features), system.n_outputs), np.float32)  # noqa: E731
         followed, report = explore(
-            data, bound, system, table, scorer, policy=Policy.mixed, probability=0.0, generator=np.random.default_rng(1)
+            data,
+            bound,
+            system,
+            table,
+            scorer,
+            policy=Policy.mixed,
+            probability=0.0,
+            generator=np.random.default_rng(1),
         )
         assert (report.lost_edges, report.reached_gold_percent) == (0, 100.0)
         assert ((followed.targets >= 0) & (followed.targets < system.n_outputs)).any(
@@ -147,7 +179,9 @@ def test_an_unknown_relation_teaches_the_transition_with_any_label_and_an_unknow
 
     def taught(heads: list[int], relations: list[int]) -> list[list[int]]:
         data = one_sentence(heads, relations)
-        examples = gold_examples(data, oracles.create("context_rows").bind(data.trees), system, table)
+        examples = gold_examples(
+            data, oracles.create("context_rows").bind(data.trees), system, table
+        )
         return [sorted(row[row != NO_NODE].tolist()) for row in examples.targets]
 
     # shift, shift, 2 below 1 by any relation, 1 below the root by the last one
@@ -160,7 +194,10 @@ def test_an_unknown_relation_teaches_the_transition_with_any_label_and_an_unknow
 def without(columns: set[int], conllu: str) -> str:
     """With _ in these columns."""
     lines = (line.split("\t") for line in conllu.splitlines())
-    return "".join("\t".join("_" if c in columns else one for c, one in enumerate(line)) + "\n" for line in lines)
+    return "".join(
+        "\t".join("_" if c in columns else one for c, one in enumerate(line)) + "\n"
+        for line in lines
+    )
 
 
 def test_where_no_relation_is_known_heads_alone_are_measured(treebank, tmp_path, caplog):
@@ -183,12 +220,21 @@ def test_where_no_head_is_known_nothing_is_measured(treebank, tmp_path, caplog):
     sentences[9::10] = (without({6, 7}, one).rstrip("\n") for one in sentences[9::10])
     made = tmp_path / "made.conllu"
     made.write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
-    parts = ["treebank.dev=null", "treebank.test=null", "treebank.held_out=0.1", "tensorboard.figures=true"]
+    parts = [
+        "treebank.dev=null",
+        "treebank.test=null",
+        "treebank.held_out=0.1",
+        "tensorboard.figures=true",
+    ]
     metrics = train(run(made, *FEW, *parts), tmp_path / "run", [ModelCard("train")])
     assert metrics["dev"] == {"known_heads": 0}
     assert "the dev part has no HEAD: UAS and LAS are not measured" in caplog.text
     assert final_table(metrics).splitlines()[-1].split()[-5:] == ["-"] * 5
-    assert not [record for record in caplog.records if ", epoch " in record.getMessage() and "dev" in record.getMessage()]
+    assert not [
+        record
+        for record in caplog.records
+        if ", epoch " in record.getMessage() and "dev" in record.getMessage()
+    ]
     fold = metrics | {"test": {"known_heads": 0}, "test_part": {"words": 9}}
     other = fold | {"test": {"uas": 50.0, "known_heads": 4}, "test_part": {"words": 9, "known": 4}}
     assert pool_folds([fold, other])["test"] == {"uas": 50.0, "known_heads": 4}
@@ -199,9 +245,13 @@ def test_a_part_without_heads_cannot_be_scored(partial, treebank, tmp_path):
     bare = tmp_path / "bare.conllu"
     bare.write_text(without({6, 7}, treebank.read_text(encoding="utf-8")), encoding="utf-8")
     for part in ("dev", "test"):
-        with pytest.raises(TreebankError, match=r"bare\.conllu: no head is known, so this part cannot be scored"):
+        with pytest.raises(
+            TreebankError, match=r"bare\.conllu: no head is known, so this part cannot be scored"
+        ):
             train(run(partial, *FEW, f"treebank.{part}={bare}"), tmp_path / "run")
-    with pytest.raises(TreebankError, match=r"bare\.conllu: no head is known, so there is nothing to learn"):
+    with pytest.raises(
+        TreebankError, match=r"bare\.conllu: no head is known, so there is nothing to learn"
+    ):
         train(run(bare, *FEW, f"treebank.dev={partial}"), tmp_path / "run")
 
 
@@ -234,9 +284,13 @@ def test_check_takes_them_if_it_is_told_so(partial, capsys):
 
 def test_a_parser_that_is_there_goes_on_with_them(partial, treebank, finished, tmp_path):
     parts = f"treebank.dev={treebank}", f"treebank.test={treebank}"
-    assert train(run(partial, *FEW, *parts, f"start={finished()[0]}"), tmp_path)["train"]["known_heads"]
+    assert train(run(partial, *FEW, *parts, f"start={finished()[0]}"), tmp_path)["train"][
+        "known_heads"
+    ]
 
 
 def test_without_the_setting_it_is_named(partial):
-    with pytest.raises(TreebankError, match=r"the head '_' is not a number.*treebank\.partial=true"):
+    with pytest.raises(
+        TreebankError, match=r"the head '_' is not a number.*treebank\.partial=true"
+    ):
         read_treebank(partial)

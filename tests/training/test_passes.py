@@ -32,7 +32,13 @@ NO_DROPOUT = [
 @pytest.mark.parametrize(
     "overrides",
     [
-        ["column=5", "classifier.hidden=128", "optimizer.name=adam", "vectors.trained=true", "second_pass.explore_every=5"],
+        [
+            "column=5",
+            "classifier.hidden=128",
+            "optimizer.name=adam",
+            "vectors.trained=true",
+            "second_pass.explore_every=5",
+        ],
         [*BILSTM, "encoder.hidden=32", "encoder.layers=2", "classifier.hidden=64", *NO_DROPOUT],
     ],
 )
@@ -42,17 +48,35 @@ def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path, overrides):
     metrics = train(run(treebank, *overrides, *longer), tmp_path)
     trees = read_treebank(treebank).trees
     words, projective_words = trees.lengths.sum(), trees.lengths[trees.projective].sum()
-    assert metrics["test"]["las"] > 100 * projective_words / words  # all of the projective ones, and much of the others
+    # all of the projective ones, and much of the others
+    assert metrics["test"]["las"] > 100 * projective_words / words
     assert metrics["test"]["las"] > 90
 
 
 def test_what_a_run_writes(finished):
     folder, metrics = finished()
     assert json.loads((folder / "metrics.json").read_text()) == metrics
-    keys = {"treebank", "column", "recipe", "oracle", "strategy", "ties", "seed", "train", "dev", "test", "after_first_pass"}
+    keys = {
+        "treebank",
+        "column",
+        "recipe",
+        "oracle",
+        "strategy",
+        "ties",
+        "seed",
+        "train",
+        "dev",
+        "test",
+        "after_first_pass",
+    }
     assert keys | {"seconds", "cpu_seconds"} < set(metrics)
     scores = {"uas", "las", "las_universal", "uas_nopunct", "las_nopunct"}
-    for found in (metrics["dev"], metrics["test"], metrics["after_first_pass"]["dev"], metrics["after_first_pass"]["test"]):
+    for found in (
+        metrics["dev"],
+        metrics["test"],
+        metrics["after_first_pass"]["dev"],
+        metrics["after_first_pass"]["test"],
+    ):
         assert set(found) == scores
         assert all(0 <= value <= 100 for value in found.values())
     assert 0 <= metrics["calibration_error_percent"] < 50
@@ -108,17 +132,27 @@ def test_a_second_pass_that_starts_afresh_is_explored_by_the_first(treebank, tmp
     kept, afresh = Heard(), Heard()
     explored = "column=5", "second_pass.explore_every=2"
     train(run(treebank, *explored), tmp_path / "kept", [kept])
-    train(run(treebank, *explored, "second_pass.start_from_first_pass=false"), tmp_path / "afresh", [afresh])
+    train(
+        run(treebank, *explored, "second_pass.start_from_first_pass=false"),
+        tmp_path / "afresh",
+        [afresh],
+    )
     first, second = (heard.of(ExplorationEnd) for heard in (kept, afresh))
     assert [one.epoch for one in second] == [0, 2]
-    assert [one.report == other.report for one, other in zip(first, second, strict=True)] == [True, False]
+    assert [one.report == other.report for one, other in zip(first, second, strict=True)] == [
+        True,
+        False,
+    ]
 
 
 def test_a_beam_is_not_taken_over_and_without_dev_the_calibration_is(treebank, tmp_path):
     train(run(treebank, "column=2", "beam=local", "beam.size=4"), tmp_path / "first")
     assert FrozenModel.load(tmp_path / "first").beam is not None
     assert (calibration := FrozenModel.load(tmp_path / "first").calibration) != Calibration()
-    train(run(treebank, "column=5", f"start={tmp_path}/first/model", "treebank.dev=null"), tmp_path / "second")
+    train(
+        run(treebank, "column=5", f"start={tmp_path}/first/model", "treebank.dev=null"),
+        tmp_path / "second",
+    )
     second = FrozenModel.load(tmp_path / "second")
     assert (second.beam, second.lattice_beam, second.calibration) == (None, None, calibration)
 
@@ -129,7 +163,12 @@ def test_a_beam_is_not_taken_over_and_without_dev_the_calibration_is(treebank, t
         ["second_pass.target=fixed_order", "second_pass.start_from_first_pass=false"],
         ["second_pass.examples=join"],
         ["features.form=[]", "+features.lower=[s0,b0]", "vectors.attribute=lower"],
-        ["features.form=[]", "features.upos=[]", "+features.xpos=[s0]", "+features.feats=[s0,b0.l1]"],
+        [
+            "features.form=[]",
+            "features.upos=[]",
+            "+features.xpos=[s0]",
+            "+features.feats=[s0,b0.l1]",
+        ],
         ["single_root=false", "projectivization=arbitrary", "strategy=right_before_left"],
         [*BILSTM, "optimizer.batch_size=60", "column=1", "treebank.dev=null"],
         [*BILSTM, "optimizer.batch_size=60", "column=4", "second_pass.examples=join"],
@@ -142,18 +181,36 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
 @pytest.mark.parametrize("missing", [(), ("upos",), ("xpos", "feats"), ("upos", "xpos", "feats")])
 @pytest.mark.parametrize("vectors", [(), ("vectors.attribute=null", "+embeddings.form=8")])
 def test_the_accurate_recipe_copes_with_missing_columns(tmp_path, missing, vectors, caplog):
-    """Each sentence has its own tags, so that a parser which reads any column can learn the trees by heart."""
+    """Each sentence has its own tags, so that a parser which reads any column can learn the trees
+    by heart.
+    """
     rng = random.Random(4)
     sentences = []
     for i in range(12):
         heads = [0, *(rng.randint(1, n) for n in range(1, 5))]
-        columns = {name: "_" if name in missing else f"{name}={i % 4}|x={i % 3}" for name in ("upos", "xpos", "feats")}
+        columns = {
+            name: "_" if name in missing else f"{name}={i % 4}|x={i % 3}"
+            for name in ("upos", "xpos", "feats")
+        }
         made = sentence(heads, rng)
-        sentences.append(replace(made, **{name: [value] * len(heads) for name, value in columns.items()}))
+        sentences.append(
+            replace(made, **{name: [value] * len(heads) for name, value in columns.items()})
+        )
     file = write_conllu(tmp_path / "toy.conllu", sentences)
-    small = ("vectors.dimensions=8", "optimizer.batch_size=20", "optimizer.learning_rate=0.01", "second_pass.epochs=20")
-    metrics = train(run(file, "recipe=accurate", *small, "classifier.hidden=64", *vectors), tmp_path / "run")
-    left_out = {name for name in ("upos", "xpos", "feats", "feats_pairs") if f"every word has {name} '_'" in caplog.text}
+    small = (
+        "vectors.dimensions=8",
+        "optimizer.batch_size=20",
+        "optimizer.learning_rate=0.01",
+        "second_pass.epochs=20",
+    )
+    metrics = train(
+        run(file, "recipe=accurate", *small, "classifier.hidden=64", *vectors), tmp_path / "run"
+    )
+    left_out = {
+        name
+        for name in ("upos", "xpos", "feats", "feats_pairs")
+        if f"every word has {name} '_'" in caplog.text
+    }
     assert left_out == {*missing, *(["feats_pairs"] if "feats" in missing else [])}
     assert metrics["test"]["uas"] > 60
     assert parse(FrozenModel.load(tmp_path / "run" / "model"), sentences).heads.max() <= 5
@@ -162,12 +219,17 @@ def test_the_accurate_recipe_copes_with_missing_columns(tmp_path, missing, vecto
 def test_a_run_without_dev_and_test_says_why_there_is_no_table(treebank, tmp_path):
     metrics = train(run(treebank, "treebank.dev=null", "treebank.test=null"), tmp_path)
     assert metrics["test"] is None
-    assert all(way in final_table(metrics) for way in ("treebank.dev=FILE", "treebank.held_out=0.1,0.1", "treebank.folds=10"))
+    assert all(
+        way in final_table(metrics)
+        for way in ("treebank.dev=FILE", "treebank.held_out=0.1,0.1", "treebank.folds=10")
+    )
 
 
 def test_a_model_of_one_word_sentences_parses_longer_ones(tmp_path):
     """Its treebank has no relation but root."""
-    path = write_conllu(tmp_path / "words.conllu", [sentence([0], random.Random(seed)) for seed in range(5)])
+    path = write_conllu(
+        tmp_path / "words.conllu", [sentence([0], random.Random(seed)) for seed in range(5)]
+    )
     train(run_alone(path, *SMALL, "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "run")
     model = FrozenModel.load(tmp_path / "run")
     assert model.relations.symbols == ["root", "dep"]
@@ -185,7 +247,9 @@ def test_relations_that_training_never_saw_are_counted_not_fatal(treebank, tmp_p
 
 
 @pytest.mark.parametrize("use", ["replace", "join"])
-def test_examples_of_the_first_pass_are_let_go_when_others_replace_them(treebank, tmp_path, monkeypatch, use):
+def test_examples_of_the_first_pass_are_let_go_when_others_replace_them(
+    treebank, tmp_path, monkeypatch, use
+):
     made = []
     begin = GoldPass.__init__
 

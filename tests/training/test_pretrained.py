@@ -1,4 +1,6 @@
-"""Models that read subwords or a pretrained encoder: trained, tuned, saved, packed, loaded, and without what they need."""
+"""Models that read subwords or a pretrained encoder: trained, tuned, saved, packed, loaded, and
+without what they need.
+"""
 
 import json
 import random
@@ -50,7 +52,12 @@ from tests.training.small_runs import TEXT, files_of, train_until_killed
 pytestmark = pytest.mark.extras
 
 SMALL = [*TEXT, "encoder.lemmas=null", "vectors.epochs=1"]
-TUNED = ["pretrained.tune=true", "pretrained.learning_rate=1e-3", "pretrained.warmup=3", "pretrained.cache=null"]
+TUNED = [
+    "pretrained.tune=true",
+    "pretrained.learning_rate=1e-3",
+    "pretrained.warmup=3",
+    "pretrained.cache=null",
+]
 SUBWORD, FROZEN, TUNING = KINDS = "subwords", "frozen", "tuned"
 VECTORS = "tokens.inputs.vectors.subwords"
 TOYS = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(30)]
@@ -58,9 +65,21 @@ TOYS = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(30)]
 
 def planned_run(folder: Path, kind: str, *more: str):
     parts = {"train": TOYS[:20], "dev": TOYS[20:25], "test": TOYS[25:]}
-    files = [f"treebank.{part}={write_conllu(folder / f'{part}.conllu', some)}" for part, some in parts.items()]
-    own = [f"encoder.pretrained={folder / 'encoder'}", f"pretrained.cache={folder / 'cache'}", *(TUNED * (kind == TUNING))]
-    return planned(*files, *([f"vectors.subwords={folder / 'pieces'}"] if kind == SUBWORD else own), *SMALL, *more)
+    files = [
+        f"treebank.{part}={write_conllu(folder / f'{part}.conllu', some)}"
+        for part, some in parts.items()
+    ]
+    own = [
+        f"encoder.pretrained={folder / 'encoder'}",
+        f"pretrained.cache={folder / 'cache'}",
+        *(TUNED * (kind == TUNING)),
+    ]
+    return planned(
+        *files,
+        *([f"vectors.subwords={folder / 'pieces'}"] if kind == SUBWORD else own),
+        *SMALL,
+        *more,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -91,11 +110,22 @@ def test_vectors_of_subwords_are_left_as_they_were_read(runs):
     assert len(vectors) > N_RESERVED
 
 
-def test_a_frozen_encoder_is_named_by_its_sums_and_not_held_and_weights_for_its_layers_are_learned(runs):
+def test_a_frozen_encoder_is_named_by_its_sums_and_not_held_and_weights_for_its_layers_are_learned(
+    runs,
+):
     model = runs / FROZEN / MODEL
     of_settings = json.loads((model / SETTINGS).read_text(encoding="utf-8"))
-    assert of_settings["pretrained"] == {"name": str(runs / "encoder"), "sha256": sums_of(runs / "encoder")}
-    assert of_settings["classifier"]["pretrained"] == {"width": SIZE, "layers": 3, "size": 256, "tuned": False, "kept": 0}
+    assert of_settings["pretrained"] == {
+        "name": str(runs / "encoder"),
+        "sha256": sums_of(runs / "encoder"),
+    }
+    assert of_settings["classifier"]["pretrained"] == {
+        "width": SIZE,
+        "layers": 3,
+        "size": 256,
+        "tuned": False,
+        "kept": 0,
+    }
     assert not (model / HELD).exists()
     header = read_header(model)
     assert header["tokens.pretrained.projection.weight"].shape == (256, SIZE)
@@ -112,7 +142,9 @@ def test_a_tuned_encoder_is_held_with_its_new_weights(runs):
     name = "encoder.layer.0.output.dense.weight"
     assert after[name].dtype == np.int8
     assert np.abs(before[name] - float_weights(after)[name]).max() > 1e-3
-    assert json.loads((model / SETTINGS).read_text())["pretrained"]["sha256"] == sums_of(model / HELD)
+    assert json.loads((model / SETTINGS).read_text())["pretrained"]["sha256"] == sums_of(
+        model / HELD
+    )
     assert not any(name.startswith(TRANSFORMER) for name in read_header(model))
 
 
@@ -136,7 +168,9 @@ def test_of_a_tuned_encoder_the_first_layers_and_the_pieces_of_the_language_are_
     assert {"▁w"} <= set(vocabulary)  # what the training part is segmented into
     assert not {"é", "β", "▁λβ", "▁Ш"} & set(vocabulary)  # letters that it does not have
     text = (runs / "test.conllu").read_bytes()
-    assert parsed_files.parsed(FrozenModel.load(cut), text) == parsed_files.parsed(TrainedModel.load(cut), text)
+    assert parsed_files.parsed(FrozenModel.load(cut), text) == parsed_files.parsed(
+        TrainedModel.load(cut), text
+    )
 
 
 _WITHOUT_TORCH = """
@@ -149,7 +183,12 @@ print(*Parser.load(sys.argv[1]).parse([["the", "w1", "nost"]])[0].heads)
 
 @pytest.mark.parametrize("kind", [FROZEN, TUNING])
 def test_an_encoder_of_the_shape_of_bert_is_read_without_torch(runs, kind):
-    found = subprocess.run([sys.executable, "-c", _WITHOUT_TORCH, runs / kind], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_TORCH, runs / kind],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     expected = Parser.load(runs / kind).parse([["the", "w1", "nost"]])[0].heads
     assert found.stdout.split() == [*map(str, expected)]
 
@@ -170,10 +209,16 @@ def test_the_run_says_what_it_was_made_from_and_not_where_vectors_are_kept(runs,
         (SUBWORD, "vectors.subwords", {TOKENIZER, WEIGHTS}),
     ):
         sums = Manifest.of(planned_run(runs, kind)).files
-        assert {key for key in sums if key.startswith(f"{group}/")} == {f"{group}/{name}" for name in names}
-        assert sums[f"{group}/{WEIGHTS}"] in (runs / kind / MODEL / "README.md").read_text(encoding="utf-8")
+        assert {key for key in sums if key.startswith(f"{group}/")} == {
+            f"{group}/{name}" for name in names
+        }
+        assert sums[f"{group}/{WEIGHTS}"] in (runs / kind / MODEL / "README.md").read_text(
+            encoding="utf-8"
+        )
     cache = [f"pretrained.cache={tmp_path / name}" for name in ("one", "other")]
-    assert Manifest.of(planned_run(runs, FROZEN, cache[0])) == Manifest.of(planned_run(runs, FROZEN, cache[1]))
+    assert Manifest.of(planned_run(runs, FROZEN, cache[0])) == Manifest.of(
+        planned_run(runs, FROZEN, cache[1])
+    )
 
 
 @of_every_kind
@@ -181,7 +226,11 @@ def test_what_is_loaded_parses_as_what_was_trained(runs, kind):
     model, trained = FrozenModel.load(runs / kind), TrainedModel.load(runs / kind)
     assert parsed(model, runs) == parsed(trained, runs) != (runs / "test.conllu").read_bytes()
     assert len(Parser.load(runs / kind).parse([["the", "w1", "☃", ""]])[0].heads) == 4
-    heads = [line.split("\t")[6] for line in parsed(model, runs).decode().splitlines() if line and not line.startswith("#")]
+    heads = [
+        line.split("\t")[6]
+        for line in parsed(model, runs).decode().splitlines()
+        if line and not line.startswith("#")
+    ]
     parses = parse(model, TOYS[25:])  # one by one
     assert heads == [str(parses.heads[5 * s + i]) for s in range(5) for i in range(1, 5)]
 
@@ -189,7 +238,9 @@ def test_what_is_loaded_parses_as_what_was_trained(runs, kind):
 def test_files_parse_to_the_same_bytes_however_they_are_cut_and_with_any_number_of_threads(runs):
     model = TrainedModel.load(runs / FROZEN)
     assert parsed(model, runs, chunk_bytes=100, threads=3) == parsed(model, runs)
-    assert parsed(model, runs, tags=TagUse.OVERWRITE, threads=2) == parsed(model, runs, tags=TagUse.OVERWRITE)
+    assert parsed(model, runs, tags=TagUse.OVERWRITE, threads=2) == parsed(
+        model, runs, tags=TagUse.OVERWRITE
+    )
     assert parsed(TrainedModel.load(runs / FROZEN, int8=True), runs)
 
 
@@ -211,10 +262,15 @@ def test_a_form_goes_in_as_the_mean_of_the_vectors_of_its_pieces(runs):
     assert {len(some) for some in pieces} == {0, 1, 8}
     values = torch.from_numpy(model.vocabularies.encode([words]).values.T.copy())
     table = read_tensors(runs / SUBWORD / MODEL)[VECTORS][N_RESERVED:]
-    expected = [table[some].mean(axis=0) if some else np.zeros(table.shape[1], np.float32) for some in pieces]
+    expected = [
+        table[some].mean(axis=0) if some else np.zeros(table.shape[1], np.float32)
+        for some in pieces
+    ]
     tokens = model.classifier.tokens
     first = sum(size for name, size in tokens.inputs.sizes.items() if name != SUBWORDS)
-    found = tokens._embed(values, np.array([len(values)]), dropping=False)[:, first : first + table.shape[1]]
+    found = tokens._embed(values, np.array([len(values)]), dropping=False)[
+        :, first : first + table.shape[1]
+    ]
     np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -224,13 +280,19 @@ def command(monkeypatch, of, *arguments: object) -> None:
 
 
 @pytest.mark.parametrize("kind", [SUBWORD, FROZEN])
-def test_saved_with_the_model_it_needs_nothing_else_and_is_packed_and_fetched(runs, tmp_path, monkeypatch, kind):
+def test_saved_with_the_model_it_needs_nothing_else_and_is_packed_and_fetched(
+    runs, tmp_path, monkeypatch, kind
+):
     run = runs / kind
     if kind == FROZEN:
         run = tmp_path / "run"
         moved = tmp_path / "training"
         shutil.copytree(runs / "encoder", moved / "encoder")
-        train(planned_run(moved, FROZEN, "pretrained.save=true"), run, [ModelCard("optimal-step train")])
+        train(
+            planned_run(moved, FROZEN, "pretrained.save=true"),
+            run,
+            [ModelCard("optimal-step train")],
+        )
         shutil.rmtree(moved / "encoder")
         (run / MODEL / HELD / "1_Pooling").mkdir()  # as some have it
         (run / MODEL / HELD / "pytorch_model.bin").write_bytes(b"never read")
@@ -244,8 +306,18 @@ def test_saved_with_the_model_it_needs_nothing_else_and_is_packed_and_fetched(ru
     assert not any("bin" in name for name in zipfile.ZipFile(tmp_path / "toy.zip").namelist())
     assert [tree.heads for tree in Parser.load("toy").parse(words)] == trees
     if kind == FROZEN:
-        with pytest.raises(ValueError, match=r"does not hold the pretrained encoder .* pretrained\.save=true"):
-            command(monkeypatch, pack, runs / FROZEN, "-o", tmp_path / "other.zip", "--dev", runs / "dev.conllu")
+        with pytest.raises(
+            ValueError, match=r"does not hold the pretrained encoder .* pretrained\.save=true"
+        ):
+            command(
+                monkeypatch,
+                pack,
+                runs / FROZEN,
+                "-o",
+                tmp_path / "other.zip",
+                "--dev",
+                runs / "dev.conllu",
+            )
 
 
 def test_an_encoder_that_has_changed_during_training_is_not_saved_as_what_it_was(runs, tmp_path):
@@ -262,7 +334,9 @@ def test_an_encoder_that_has_changed_during_training_is_not_saved_as_what_it_was
 def test_it_is_found_beside_the_model_where_it_was_moved(runs, tmp_path):
     copied = shutil.copytree(runs / FROZEN / MODEL, tmp_path / "model")
     change(copied / SETTINGS, set_at("pretrained", "name", str(tmp_path / "gone")))
-    with pytest.raises(PretrainedError, match=rf"gone.*copy its folder, or make a link to it, as .*{HELD}"):
+    with pytest.raises(
+        PretrainedError, match=rf"gone.*copy its folder, or make a link to it, as .*{HELD}"
+    ):
         TrainedModel.load(copied)
     shutil.copytree(runs / "encoder", copied / HELD)
     assert parsed(TrainedModel.load(copied), runs) == parsed(TrainedModel.load(runs / FROZEN), runs)
@@ -277,18 +351,28 @@ def of_settings(error: type[Exception], message: str, *keys: object):
 
 
 EDITS = {
-    "another sum": of_settings(PretrainedError, "SHA-256 sum", "pretrained", "sha256", {CONFIG: "0"}),
+    "another sum": of_settings(
+        PretrainedError, "SHA-256 sum", "pretrained", "sha256", {CONFIG: "0"}
+    ),
     "a name that is none": of_settings(ModelError, SETTINGS, "pretrained", "name", 3),
     "sums that are none": of_settings(ModelError, SETTINGS, "pretrained", "sha256", []),
     "nothing said of it": of_settings(ModelError, SETTINGS, "pretrained", None),
     "other layers": of_settings(ModelError, TENSORS, "classifier", "pretrained", "layers", 2),
     "no layers": of_settings(ModelError, SETTINGS, "classifier", "pretrained", "layers", 0),
     "another length": of_settings(ModelError, TENSORS, "classifier", "pretrained", "size", 4),
-    "another tokenizer": of_subwords(lambda folder: change(folder / SUBWORD_TOKENIZER, set_at("version", "1.0 "))),
-    "a sum that is no sum": of_subwords(lambda folder: change(folder / VOCABULARIES, set_at("subwords", 3))),
-    "no sum": of_subwords(lambda folder: change(folder / VOCABULARIES, lambda parts: parts.pop("subwords"))),
+    "another tokenizer": of_subwords(
+        lambda folder: change(folder / SUBWORD_TOKENIZER, set_at("version", "1.0 "))
+    ),
+    "a sum that is no sum": of_subwords(
+        lambda folder: change(folder / VOCABULARIES, set_at("subwords", 3))
+    ),
+    "no sum": of_subwords(
+        lambda folder: change(folder / VOCABULARIES, lambda parts: parts.pop("subwords"))
+    ),
     "no tokenizer": of_subwords(lambda folder: (folder / SUBWORD_TOKENIZER).unlink()),
-    "a tokenizer that is none": of_subwords(lambda folder: (folder / SUBWORD_TOKENIZER).write_text("{")),
+    "a tokenizer that is none": of_subwords(
+        lambda folder: (folder / SUBWORD_TOKENIZER).write_text("{")
+    ),
 }
 
 
@@ -325,7 +409,10 @@ def test_a_model_that_goes_on_keeps_what_it_reads(runs, tmp_path, kind):
         assert (settings["pretrained"] == others["pretrained"]) is (kind == FROZEN)
         assert (after / HELD).exists() is (kind == TUNING)
     with pytest.raises(SettingsError, match="leave out"):
-        train(planned_run(runs, SUBWORD if kind == SUBWORD else FROZEN, f"start={runs / kind}"), tmp_path / "other")
+        train(
+            planned_run(runs, SUBWORD if kind == SUBWORD else FROZEN, f"start={runs / kind}"),
+            tmp_path / "other",
+        )
 
 
 @pytest.mark.parametrize("kind", [SUBWORD, TUNING])
@@ -338,4 +425,6 @@ def test_pipelines_of_spacy_hold_it(runs, kind):
     assert [0 if word.head == word else word.head.i + 1 for word in doc] == expected.heads
     again = spacy.blank("hu")
     again.add_pipe("optimal_step")
-    assert [word.head.i for word in again.from_bytes(nlp.to_bytes())("the w1 nost")] == [word.head.i for word in doc]
+    assert [word.head.i for word in again.from_bytes(nlp.to_bytes())("the w1 nost")] == [
+        word.head.i for word in doc
+    ]

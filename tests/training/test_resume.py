@@ -4,13 +4,26 @@ import pytest
 
 from parser.training.run import train
 from parser.training.run_folder import CheckpointError
-from tests.training.small_runs import BILSTM, GLOBAL, SMALL, TEXT, check_resumes, run, train_until_killed
+from tests.training.small_runs import (
+    BILSTM,
+    GLOBAL,
+    SMALL,
+    TEXT,
+    check_resumes,
+    run,
+    train_until_killed,
+)
 
 # Overrides, and after how many epochs the run is killed.
 RUNS = {
     "paper": ([], [1, 4]),
     "dropout": (
-        ["classifier.dropout=0.5", "keep=last", "second_pass.explore_every=2", "second_pass.examples=join"],
+        [
+            "classifier.dropout=0.5",
+            "keep=last",
+            "second_pass.explore_every=2",
+            "second_pass.examples=join",
+        ],
         [1, 3, 4, 5],
     ),
     "accurate": (["recipe=accurate", *SMALL, "second_pass.policy=sample"], [3, 5]),
@@ -30,7 +43,8 @@ RUNS = {
         [*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25"],
         [2, 3, 4],
     ),
-    # Vectors that training changes, each attribute read by one slot: last digits depend on how the weights lie in memory.
+    # Vectors that training changes, each attribute read by one slot:
+    # last digits depend on how the weights lie in memory.
     "beam, vectors": (
         [
             *GLOBAL,
@@ -48,13 +62,21 @@ RUNS = {
     "text": (TEXT, [2]),
     "beam, text": ([*TEXT, *GLOBAL, "beam.training.learning_rate=0.005"], [3]),
     "beam, online": (
-        ["model=linear", "online.iterations=2", "beam=global", "beam.size=3", "beam.training.epochs=3"],
+        [
+            "model=linear",
+            "online.iterations=2",
+            "beam=global",
+            "beam.size=3",
+            "beam.training.epochs=3",
+        ],
         [4],
     ),
 }
 
 
-@pytest.mark.parametrize(("name", "epochs"), [(name, epochs) for name, (_, deaths) in RUNS.items() for epochs in deaths])
+@pytest.mark.parametrize(
+    ("name", "epochs"), [(name, epochs) for name, (_, deaths) in RUNS.items() for epochs in deaths]
+)
 def test_a_killed_run_is_resumed_to_the_same_end(treebank, finished, tmp_path, name, epochs):
     overrides, _ = RUNS[name]
     folder, metrics = finished(*overrides)

@@ -1,4 +1,6 @@
-"""Run folders: one process at a time, finished runs are kept, changed data and damaged checkpoints are noticed."""
+"""Run folders: one process at a time, finished runs are kept,
+changed data and damaged checkpoints are noticed.
+"""
 
 import logging
 import os
@@ -17,7 +19,13 @@ from tests.toy import sentence, write_conllu
 from tests.training.small_runs import run_alone, train_until_killed
 
 SENTENCES = [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)]
-TINY = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=2", "second_pass.epochs=1"]
+TINY = [
+    "classifier.hidden=4",
+    "vectors.dimensions=4",
+    "vectors.epochs=1",
+    "first_pass.epochs=2",
+    "second_pass.epochs=1",
+]
 
 
 @pytest.fixture
@@ -64,7 +72,9 @@ def test_what_dead_processes_left_is_removed_at_the_start(tmp_path):
         assert {path.name for path in tmp_path.iterdir()} == {".lock", "mine.txt"}
 
 
-def test_a_finished_run_is_kept_and_not_replaced_by_another_unless_asked(tmp_path, treebank, caplog):
+def test_a_finished_run_is_kept_and_not_replaced_by_another_unless_asked(
+    tmp_path, treebank, caplog
+):
     metrics = train(run(treebank), tmp_path / "run")
     before = contents(tmp_path / "run")
     with caplog.at_level(logging.INFO):
@@ -108,7 +118,9 @@ def test_a_changed_first_pass_is_noticed(tmp_path, treebank):
 
 
 @pytest.mark.parametrize("model", ["mlp", "linear"])
-def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(tmp_path, treebank, monkeypatch, model):
+def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(
+    tmp_path, treebank, monkeypatch, model
+):
     def damaged(path: Path, value: object) -> None:
         write_json(path, [] if path.name == SETTINGS else value)
 
@@ -128,15 +140,29 @@ def test_a_run_that_started_over_can_be_resumed(tmp_path, treebank):
 def test_damaged_checkpoints_are_told(tmp_path):
     path = tmp_path / "checkpoint.safetensors"
     generator = torch.Generator().manual_seed(0)
-    groups = {"weights": {"a": torch.rand(5, 3, generator=generator)}, "best": {"a": torch.arange(7, dtype=torch.uint8)}}
-    run_folder.save_checkpoint(path, Progress({"settings": {}, "files": {}}, seconds={"read": 1.5}), groups)
+    groups = {
+        "weights": {"a": torch.rand(5, 3, generator=generator)},
+        "best": {"a": torch.arange(7, dtype=torch.uint8)},
+    }
+    run_folder.save_checkpoint(
+        path, Progress({"settings": {}, "files": {}}, seconds={"read": 1.5}), groups
+    )
     whole = path.read_bytes()
     progress, tensors = run_folder.load_checkpoint(path)
     assert progress.seconds == {"read": 1.5}
     assert torch.equal(tensors["weights"]["a"], groups["weights"]["a"])
 
-    damaged = [b"", b"\0" * len(whole), whole + b"\0", *(whole[:size] for size in range(0, len(whole), 7))]
-    damaged += [whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :] for at in range(len(whole)) for bit in (0, 3, 7)]
+    damaged = [
+        b"",
+        b"\0" * len(whole),
+        whole + b"\0",
+        *(whole[:size] for size in range(0, len(whole), 7)),
+    ]
+    damaged += [
+        whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :]
+        for at in range(len(whole))
+        for bit in (0, 3, 7)
+    ]
     for data in damaged:
         path.write_bytes(data)
         with pytest.raises(CheckpointError, match="resume=false"):

@@ -1,4 +1,6 @@
-"""What splits text: when a run learns it, and from what; and the command that gives it to a folder."""
+"""What splits text: when a run learns it, and from what;
+and the command that gives it to a folder.
+"""
 
 import re
 import sys
@@ -42,13 +44,18 @@ def treebank(tmp_path):
     return path
 
 
-def test_a_run_gives_the_folder_of_the_model_a_tokenizer_that_splits_its_text(tmp_path, treebank, caplog):
+def test_a_run_gives_the_folder_of_the_model_a_tokenizer_that_splits_its_text(
+    tmp_path, treebank, caplog
+):
     training_run.train(run_alone(treebank, *LINEAR), tmp_path / "run")
     folder = tmp_path / "run/model"
     found = CharacterTokenizer.load(folder).split("A kutya ugat. Ma is jön. Jön a lány!")
     assert [sentence.forms for sentence in found] == [SENTENCES[0], SENTENCES[2], SENTENCES[1]]
     assert not (folder / SEGMENTER).exists()  # nothing is chosen without dev
-    assert "tokenizer=characters: this model reads UPOS, which text lacks; recipe=text needs none" in caplog.messages
+    assert (
+        "tokenizer=characters: this model reads UPOS, which text lacks; recipe=text needs none"
+        in caplog.messages
+    )
 
 
 def test_a_finished_run_gets_one_later_and_is_not_trained_again(tmp_path, treebank, monkeypatch):
@@ -70,7 +77,9 @@ def test_without_running_text_a_warning_says_so(tmp_path, treebank, caplog):
 
 
 @pytest.mark.parametrize(("share", "running"), [(1.0, True), (0.5, False)])
-def test_a_text_whose_tokens_all_have_a_blank_after_them_is_running_text(tmp_path, treebank, share, running):
+def test_a_text_whose_tokens_all_have_a_blank_after_them_is_running_text(
+    tmp_path, treebank, share, running
+):
     """As Vietnamese, and Gothic without punctuation: # text says so."""
     lines = []
     for number, sentence in enumerate(conllu(running=False).split("\n\n")[:-1]):
@@ -92,13 +101,17 @@ def test_a_text_whose_tokens_all_have_a_blank_after_them_is_running_text(tmp_pat
         ("treebank.held_out=0.25 treebank.on_error=skip", "1 2 3 5 6 7 9", "4 8"),
     ],
 )
-def test_it_is_learned_from_the_training_part_alone(tmp_path, treebank, monkeypatch, given, train, dev):
+def test_it_is_learned_from_the_training_part_alone(
+    tmp_path, treebank, monkeypatch, given, train, dev
+):
     """Not from what is tested, held out, or faulty; dev chooses."""
     read = []
 
     def written(train, dev, folder, seed, *, segmenter, language):
         texts = [Path(name).read_text(encoding="utf-8") for name in (*train, dev)]
-        read.append([" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts])
+        read.append(
+            [" ".join(re.findall("^# sent_id = (.*)$", text, re.MULTILINE)) for text in texts]
+        )
         read.append((segmenter, language))
 
     monkeypatch.setattr(stages, "write_splitting", written)
@@ -119,22 +132,31 @@ def test_it_is_learned_from_the_training_part_alone(tmp_path, treebank, monkeypa
         ("none", True, True, False),
     ],
 )
-def test_the_segmenter_is_kept_if_it_is_better_or_wanted(tmp_path, treebank, monkeypatch, wanted, better, dev, kept):
+def test_the_segmenter_is_kept_if_it_is_better_or_wanted(
+    tmp_path, treebank, monkeypatch, wanted, better, dev, kept
+):
     class Saved:
         def save(self, folder, notes):
             (folder / SEGMENTER).write_text(str(notes))
 
     scores = {"tokenizer": 90.0, "segmenter": 90.1 if better else 90.0}
-    monkeypatch.setattr(splitting, "train_segmenter", lambda *given: (Saved(), scores if given[1] else {}))
+    monkeypatch.setattr(
+        splitting, "train_segmenter", lambda *given: (Saved(), scores if given[1] else {})
+    )
     (tmp_path / SEGMENTER).write_text("of before")
-    write_splitting([treebank], treebank if dev else None, tmp_path, 1, segmenter=SegmenterName(wanted))
+    write_splitting(
+        [treebank], treebank if dev else None, tmp_path, 1, segmenter=SegmenterName(wanted)
+    )
     assert (tmp_path / SEGMENTER).exists() == kept
     assert not kept or "of before" not in (tmp_path / SEGMENTER).read_text()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["en"], "en: there is no folder of this name; a shipped"), ([".", "--seed", "-1"], "--seed -1 is negative")],
+    [
+        (["en"], "en: there is no folder of this name; a shipped"),
+        ([".", "--seed", "-1"], "--seed -1 is negative"),
+    ],
 )
 def test_what_the_command_refuses(tmp_path, treebank, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
@@ -147,10 +169,14 @@ def test_the_command_gives_a_folder_a_tokenizer(tmp_path, treebank, monkeypatch,
     training_run.train(run_alone(treebank, "model=linear", "online.iterations=1"), tmp_path / "run")
     folder = tmp_path / "run/model"
     (folder / UDPIPE_TOKENIZER).write_text("of before")
-    monkeypatch.setattr(sys, "argv", ["train_tokenizer", str(tmp_path / "run"), "--train", str(treebank)])
+    monkeypatch.setattr(
+        sys, "argv", ["train_tokenizer", str(tmp_path / "run"), "--train", str(treebank)]
+    )
     train_tokenizer.main()
     said = capsys.readouterr().out
     assert f"{folder / TOKENIZER}: written" in said
     assert "this model reads UPOS, which text lacks" in said
     assert not (folder / UDPIPE_TOKENIZER).exists()
-    assert [one.forms for one in CharacterTokenizer.load(folder).split("Ma is jön.")] == [SENTENCES[2]]
+    assert [one.forms for one in CharacterTokenizer.load(folder).split("Ma is jön.")] == [
+        SENTENCES[2]
+    ]

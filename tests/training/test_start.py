@@ -45,17 +45,24 @@ KINDS = {
 
 
 def sentences(words: str, relations: str, seed: int) -> list[Sentence]:
-    """Sentences of words over these letters, whose tags and features follow from their last ones."""
+    """Sentences of words over these letters, whose tags and features follow from their last
+    ones.
+    """
     rng = random.Random(seed)
     made: list[Sentence] = []
     while len(made) < 12:
         one = sentence(random_projective_tree(rng, rng.randint(2, 7)), rng)
         if one.heads.count(0) != 1:
             continue
-        one.forms = ["".join(rng.choice(words) for _ in range(rng.randint(1, 2))) for _ in one.forms]
+        one.forms = [
+            "".join(rng.choice(words) for _ in range(rng.randint(1, 2))) for _ in one.forms
+        ]
         one.lemmas = [form[:-1] or form for form in one.forms]
         one.upos = [f"TAG{form[-1]}" for form in one.forms]
-        one.feats = ["Case=Nom|Number=Sing" if form[-1] in "ac" else f"Letter={form[-1]}" for form in one.forms]
+        one.feats = [
+            "Case=Nom|Number=Sing" if form[-1] in "ac" else f"Letter={form[-1]}"
+            for form in one.forms
+        ]
         one.deprels = ["root" if head == 0 else rng.choice(relations.split()) for head in one.heads]
         made.append(one)
     return made
@@ -91,11 +98,16 @@ def started(request, of_kind) -> tuple[list[str], Path]:
 def test_a_run_is_not_to_replace_what_it_starts_with(treebanks, started):
     kind, folder = started
     for start in (folder, folder / "model"):
-        with pytest.raises(SettingsError, match=r"this run would replace that model; choose another hydra\.run\.dir"):
+        with pytest.raises(
+            SettingsError,
+            match=r"this run would replace that model; choose another hydra\.run\.dir",
+        ):
             train(run(treebanks[1], *kind, f"start={start}"), folder)
 
 
-def rows(model: TrainedModel, tensors: dict[str, np.ndarray], seen: TrainedModel) -> dict[str, list[bytes]]:
+def rows(
+    model: TrainedModel, tensors: dict[str, np.ndarray], seen: TrainedModel
+) -> dict[str, list[bytes]]:
     """Of some tensors, the rows of what a model has seen, in its order."""
     found = {}
     for name, vocabulary in seen.vocabularies.by_attribute.items():
@@ -104,21 +116,43 @@ def rows(model: TrainedModel, tensors: dict[str, np.ndarray], seen: TrainedModel
                 ours = model.vocabularies.by_attribute[name]
                 numbers = [0, 1, 2, *ours.encode_exactly(vocabulary.symbols)]
                 if isinstance(ours, SetVocabulary) and isinstance(vocabulary, SetVocabulary):
-                    numbers = [0, 1, 2, *(3 + ours.elements.symbols.index(one) for one in vocabulary.elements.symbols)]
+                    numbers = [
+                        0,
+                        1,
+                        2,
+                        *(
+                            3 + ours.elements.symbols.index(one)
+                            for one in vocabulary.elements.symbols
+                        ),
+                    ]
                 found[name] = [tensors[prefix + name][number].tobytes() for number in numbers]
     for column, vocabulary in seen.vocabularies.tags.items():
-        numbers = [number - 3 for number in model.vocabularies.tags[column].encode_exactly(vocabulary.symbols)]
-        found[column] = [tensors[f"tokens.tagger.biases.{column}"][number].tobytes() for number in numbers]
+        numbers = [
+            number - 3
+            for number in model.vocabularies.tags[column].encode_exactly(vocabulary.symbols)
+        ]
+        found[column] = [
+            tensors[f"tokens.tagger.biases.{column}"][number].tobytes() for number in numbers
+        ]
     classifier = model.classifier
-    for column, start in zip(classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist(), strict=True):
+    for column, start in zip(
+        classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist(), strict=True
+    ):
         name = model.slots[column].attribute
-        both = [one.relations if name == "deprel" else one.vocabularies.by_attribute[name] for one in (model, seen)]
+        both = [
+            one.relations if name == "deprel" else one.vocabularies.by_attribute[name]
+            for one in (model, seen)
+        ]
         ours, vocabulary = both
         numbers = [start + number for number in (0, 1, 2, *ours.encode_exactly(vocabulary.symbols))]
-        found[str(model.slots[column])] = [tensors["one_hot.weight"][number].tobytes() for number in numbers]
+        found[str(model.slots[column])] = [
+            tensors["one_hot.weight"][number].tobytes() for number in numbers
+        ]
     blocks = zip(model.system.block_starts.tolist(), model.system.block_sizes.tolist(), strict=True)
     relations = [number - 3 for number in model.relations.encode_exactly(seen.relations.symbols)]
-    outputs = [start + number for start, size in blocks for number in (relations if size > 1 else [0])]
+    outputs = [
+        start + number for start, size in blocks for number in (relations if size > 1 else [0])
+    ]
     found["outputs"] = [tensors["output.weight"][number].tobytes() for number in outputs]
     return found
 
@@ -140,11 +174,18 @@ def test_what_is_new_joins_and_what_was_known_stays(started, treebanks, tmp_path
     caplog.set_level("INFO")
     more = ["vectors.min_count=1", *STILL]
     metrics = train(run(treebanks[1], *overrides, *more, f"start={folder}"), tmp_path)
-    # The model to begin with is measured at the start. A run without one, or with one pass, has no scores of it.
+    # The model to begin with is measured at the start. A run without one, or with one pass,
+    # has no scores of it.
     expected = "dev after the first pass" if overrides == KINDS["one pass"] else "dev at the start"
-    scored = [line for line in ("dev at the start", "dev after the first pass") if line in final_table(metrics)]
+    scored = [
+        line
+        for line in ("dev at the start", "dev after the first pass")
+        if line in final_table(metrics)
+    ]
     assert scored == [expected]
-    assert "dev after the first pass" in final_table(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
+    assert "dev after the first pass" in final_table(
+        json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    )
     old, new = TrainedModel.load(folder), TrainedModel.load(tmp_path)
     assert "relations 2 (advmod, det)" in caplog.text or "relations 2 (det, advmod)" in caplog.text
     assert {*new.relations.symbols} == {"root", "obj", "nsubj", "det", "advmod"}
@@ -153,7 +194,9 @@ def test_what_is_new_joins_and_what_was_known_stays(started, treebanks, tmp_path
         before = old.vocabularies.by_attribute[name].symbols
         assert vocabulary.symbols[: len(before)] == before
         embedding = old.spec.embeddings.get(name)
-        assert (len(vocabulary.symbols) > len(before)) == (embedding is None or embedding.trained), name
+        assert (len(vocabulary.symbols) > len(before)) == (
+            embedding is None or embedding.trained
+        ), name
     tensors, before = read_tensors(tmp_path / "model"), read_tensors(folder / "model")
     assert rows(new, tensors, old) == rows(old, before, old)
     if new.vocabularies.lemmas is not None:
@@ -166,14 +209,20 @@ def test_what_is_new_joins_and_what_was_known_stays(started, treebanks, tmp_path
 
 def test_a_killed_run_that_goes_on_resumes_to_the_same_end(started, treebanks, tmp_path):
     overrides, folder = started
-    made = run(treebanks[1], *overrides, f"start={folder}", "second_pass.epochs=2", "first_pass.epochs=2")
+    made = run(
+        treebanks[1], *overrides, f"start={folder}", "second_pass.epochs=2", "first_pass.epochs=2"
+    )
     check_resumes(made, tmp_path, 1)
 
 
 @pytest.mark.parametrize(
     ("kind", "changed", "key"),
     [
-        ("mlp", "classifier.hidden=33", r"classifier\.hidden=33.*classifier\.hidden=32; leave out classifier\.hidden"),
+        (
+            "mlp",
+            "classifier.hidden=33",
+            r"classifier\.hidden=33.*classifier\.hidden=32; leave out classifier\.hidden",
+        ),
         ("mlp", "classifier.hidden=33 beam=global", r"classifier\.hidden=33"),
         ("mlp", "embeddings.upos=7", r"embeddings\.upos=7.*embeddings\.upos=32"),
         ("mlp", "system=arc_hybrid", "system=arc_hybrid.*system=arc_standard; leave out system"),
@@ -198,18 +247,28 @@ def test_a_killed_run_that_goes_on_resumes_to_the_same_end(started, treebanks, t
         ("bilstm", "pretrained.cache=cache", r"leave pretrained\.\* out"),
     ],
 )
-def test_a_value_by_hand_that_is_not_the_models_is_refused_by_name(kind, changed, key, treebanks, of_kind, tmp_path):
+def test_a_value_by_hand_that_is_not_the_models_is_refused_by_name(
+    kind, changed, key, treebanks, of_kind, tmp_path
+):
     with pytest.raises(SettingsError, match=f"start=.*{key}"):
-        train(run_alone(treebanks[0], *KINDS[kind], *changed.split(), f"start={of_kind(kind)}"), tmp_path)
+        train(
+            run_alone(treebanks[0], *KINDS[kind], *changed.split(), f"start={of_kind(kind)}"),
+            tmp_path,
+        )
 
 
 def test_files_by_treebank_are_for_a_model_of_several(treebanks, of_kind, tmp_path):
     with pytest.raises(SettingsError, match=r"start=.*one treebank"):
-        train(run_alone(f"{{a: {treebanks[0]}}}", *KINDS["bilstm"], f"start={of_kind('bilstm')}"), tmp_path)
+        train(
+            run_alone(f"{{a: {treebanks[0]}}}", *KINDS["bilstm"], f"start={of_kind('bilstm')}"),
+            tmp_path,
+        )
 
 
 def test_nothing_else_is_typed(started, treebanks, tmp_path):
-    """Recipe, model, system and network are the model's, and so is what training would otherwise choose by the recipe."""
+    """Recipe, model, system and network are the model's,
+    and so is what training would otherwise choose by the recipe.
+    """
     kind, folder = started
     alone, wanted = run_alone(treebanks[1], f"start={folder}"), run(treebanks[1], *kind)
     for key in ("recipe", "model", "system"):
@@ -224,14 +283,25 @@ def test_nothing_else_is_typed(started, treebanks, tmp_path):
 
 
 def test_what_is_composed_stays_as_it_was(treebanks, of_kind):
-    made = composed(f"treebank.train={treebanks[0]}", f"start={of_kind('text')}", *KINDS["text"], "encoder.lemmas=null")
+    made = composed(
+        f"treebank.train={treebanks[0]}",
+        f"start={of_kind('text')}",
+        *KINDS["text"],
+        "encoder.lemmas=null",
+    )
     before = OmegaConf.to_container(made)
     assert started_settings(made, Given(["encoder.lemmas=null"])) is not made
     assert OmegaConf.to_container(made) == before
 
 
 def test_dropout_and_search_may_differ(treebanks, of_kind):
-    changed = ["classifier.dropout=0.1", "encoder.dropout=0.1", "encoder.tagger.dropout=0.1", "beam=local", "beam.size=3"]
+    changed = [
+        "classifier.dropout=0.1",
+        "encoder.dropout=0.1",
+        "encoder.tagger.dropout=0.1",
+        "beam=local",
+        "beam.size=3",
+    ]
     made = run_alone(treebanks[0], "recipe=text", f"start={of_kind('text')}", *changed)
     assert isinstance(made.model, NetworkPlan)
     spec = made.model.spec
@@ -242,9 +312,12 @@ def test_dropout_and_search_may_differ(treebanks, of_kind):
 
 
 @pytest.mark.parametrize(
-    ("system", "options"), [("attardi", ["degree=3"]), ("arc_eager", ["nonmonotonic=true"]), ("pointer", [])]
+    ("system", "options"),
+    [("attardi", ["degree=3"]), ("arc_eager", ["nonmonotonic=true"]), ("pointer", [])],
 )
-def test_the_options_of_a_system_and_places_of_candidates_are_kept(system, options, treebanks, tmp_path):
+def test_the_options_of_a_system_and_places_of_candidates_are_kept(
+    system, options, treebanks, tmp_path
+):
     few = ["recipe=accurate", "classifier.hidden=8", "first_pass.epochs=1", "second_pass.epochs=1"]
     train(run_alone(treebanks[0], f"system={system}", *options, *few), tmp_path / "old")
     made = run_alone(treebanks[1], f"start={tmp_path}/old", "second_pass.epochs=1")
@@ -255,7 +328,9 @@ def test_the_options_of_a_system_and_places_of_candidates_are_kept(system, optio
 
 
 @pytest.mark.parametrize("known_by", ["run", "card", "nothing"])
-def test_the_recipe_is_that_of_the_run_or_the_card_or_fits_the_network(known_by, treebanks, of_kind, tmp_path):
+def test_the_recipe_is_that_of_the_run_or_the_card_or_fits_the_network(
+    known_by, treebanks, of_kind, tmp_path
+):
     for kind in ("paper", "mlp", "bilstm", "text"):
         place = tmp_path / kind
         shutil.copytree(of_kind(kind), place)
@@ -263,7 +338,10 @@ def test_the_recipe_is_that_of_the_run_or_the_card_or_fits_the_network(known_by,
         if known_by != "run":
             (place / "run.json").unlink()
         if known_by == "card":
-            text = f"# A parser\n\nTrained by optimal-step on 3 sentences. system=arc_standard, recipe={recipe}, model=mlp.\n"
+            text = (
+                "# A parser\n\nTrained by optimal-step on 3 sentences. "
+                f"system=arc_standard, recipe={recipe}, model=mlp.\n"
+            )
             (place / "model" / "README.md").write_text(text, encoding="utf-8")
         assert run_alone(treebanks[0], f"start={place}/model").labels["recipe"] == recipe
         if known_by != "nothing":
@@ -300,7 +378,9 @@ def test_tokenizer_and_segmenter_are_kept_unless_told_otherwise(treebanks, of_ki
     assert "tokenizer" not in (tmp_path / "none" / "model" / CARD).read_text(encoding="utf-8")
 
 
-def test_a_column_without_gold_values_teaches_nothing_and_has_no_score(treebanks, of_kind, tmp_path, caplog):
+def test_a_column_without_gold_values_teaches_nothing_and_has_no_score(
+    treebanks, of_kind, tmp_path, caplog
+):
     caplog.set_level("INFO")
     bare = sentences("abxyz", "obj det advmod", 1)
     for one in bare:
@@ -315,7 +395,11 @@ def test_a_column_without_gold_values_teaches_nothing_and_has_no_score(treebanks
     assert old.vocabularies.lemmas is not None
     assert new.vocabularies.lemmas.described() == old.vocabularies.lemmas.described()
     tensors, before = read_tensors(tmp_path / "new" / "model"), read_tensors(folder / "model")
-    own = [name for name in before if name.startswith(("tokens.tagger.outputs.feats", "tokens.tagger.biases.feats"))]
+    own = [
+        name
+        for name in before
+        if name.startswith(("tokens.tagger.outputs.feats", "tokens.tagger.biases.feats"))
+    ]
     assert len(own) == 3
     for name in own:
         np.testing.assert_array_equal(tensors[name], before[name], err_msg=name)
@@ -324,7 +408,9 @@ def test_a_column_without_gold_values_teaches_nothing_and_has_no_score(treebanks
     for part in ("dev", "test"):
         assert "upos" in metrics[part]
         assert metrics[part].keys().isdisjoint(["feats", "lemma"])
-    assert "dev tags at the end: LEMMA - UPOS " in (table := final_table(metrics, new.vocabularies.predicted))
+    assert "dev tags at the end: LEMMA - UPOS " in (
+        table := final_table(metrics, new.vocabularies.predicted)
+    )
     assert table.splitlines()[-1].endswith(" FEATS -")
     assert re.search(r" UPOS [\d.]+ FEATS -; ", caplog.text)  # of an epoch
     text = (tmp_path / "new" / "model" / CARD).read_text(encoding="utf-8")
@@ -348,10 +434,18 @@ def test_of_several_files_each_teaches_what_it_has(treebanks, of_kind, tmp_path)
     for one in bare:
         one.feats = ["_"] * len(one)
     path = write_conllu(tmp_path / "bare.conllu", bare)
-    made = run_alone(f"[{treebanks[0]},{path}]", "recipe=text", f"start={of_kind('text')}", "second_pass.epochs=1")
+    made = run_alone(
+        f"[{treebanks[0]},{path}]",
+        "recipe=text",
+        f"start={of_kind('text')}",
+        "second_pass.epochs=1",
+    )
     corpus = Corpus.continued(made, TrainedModel.load(of_kind("text"), int8=False))
     data = corpus.training_sentences(TrainingTrees.original)
-    upos, feats = (data.gold["tagger"][[*corpus.vocabularies.tags].index(column)] for column in ("upos", "feats"))
+    upos, feats = (
+        data.gold["tagger"][[*corpus.vocabularies.tags].index(column)]
+        for column in ("upos", "feats")
+    )
     split = data.sentences.offsets[-len(bare) - 1]
     taught = feats >= N_RESERVED
     assert taught[:split].sum() == (upos[:split] >= N_RESERVED).sum()

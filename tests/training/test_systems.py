@@ -1,4 +1,6 @@
-"""Every transition system trains, explores, saves, loads and parses; one that somebody else has written, too."""
+"""Every transition system trains, explores, saves, loads and parses;
+one that somebody else has written, too.
+"""
 
 from pathlib import Path
 from unittest.mock import patch
@@ -42,7 +44,10 @@ def trained(request, finished) -> tuple[Path, list[str]]:
 def test_it_trains_and_parses(trained, treebank):
     model, sentences = TrainedModel.load(trained[0]), read_treebank(treebank).sentences
     parses = parse(model, sentences)
-    heads = [parses.heads[a + 1 : b].tolist() for a, b in zip(parses.offsets, parses.offsets[1:], strict=False)]
+    heads = [
+        parses.heads[a + 1 : b].tolist()
+        for a, b in zip(parses.offsets, parses.offsets[1:], strict=False)
+    ]
     assert all(tree.count(0) == 1 for tree in heads)
     trees = Trees.from_heads(heads)  # refuses cycles
     assert trees.projective.all() or not model.system.projective
@@ -64,9 +69,9 @@ def test_what_is_done_with_a_model_is_done_with_it(trained, treebank, tmp_path):
     assert model.system.name in (tmp_path / "report.html").read_text()
     assert list(folder.rglob("events.out.tfevents.*"))
     text = document(1)
-    assert Service(model, "toy", ParseOptions(allow_missing_columns=True)).answers([job(data=text, parser="")]) == [
-        parsed(model, text)
-    ]
+    assert Service(model, "toy", ParseOptions(allow_missing_columns=True)).answers(
+        [job(data=text, parser="")]
+    ) == [parsed(model, text)]
 
 
 def test_a_killed_run_is_resumed_to_the_same_end(trained, treebank, tmp_path):
@@ -76,11 +81,16 @@ def test_a_killed_run_is_resumed_to_the_same_end(trained, treebank, tmp_path):
 
 @pytest.mark.parametrize("system", systems("arc_standard"))
 def test_it_trains_with_an_encoder(system, treebank, tmp_path):
-    train(run(treebank, f"system={system}", *BILSTM, "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path)
+    train(
+        run(treebank, f"system={system}", *BILSTM, "first_pass.epochs=1", "second_pass.epochs=1"),
+        tmp_path,
+    )
     assert len(parse(TrainedModel.load(tmp_path), read_treebank(treebank).sentences).heads) > 0
 
 
-def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies(treebank, finished, tmp_path):
+def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies(
+    treebank, finished, tmp_path
+):
     theirs, _ = finished("system=arc_hybrid", "oracle=arc_hybrid_tabular")
     files = (f"treebank.{part}={treebank}" for part in ("train", "dev", "test"))
     ours = settings("treebank.name=toy", *files, *SMALL, "system=arc_hybrid")
@@ -90,6 +100,8 @@ def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies
         train(plan(ours), tmp_path)
         parses = parse(TrainedModel.load(tmp_path), read_treebank(treebank).sentences)
     assert (parses.heads > 0).any()
-    weights = [(folder / "model" / "classifier.safetensors").read_bytes() for folder in (theirs, tmp_path)]
+    weights = [
+        (folder / "model" / "classifier.safetensors").read_bytes() for folder in (theirs, tmp_path)
+    ]
     assert weights[0] == weights[1]
     assert len((ROOT / "tests" / "transitions" / "toy_system.py").read_text().splitlines()) < 100

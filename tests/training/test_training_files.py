@@ -1,4 +1,6 @@
-"""Several training files are one treebank, and what is held out of it is always the same; scores of all folds together."""
+"""Several training files are one treebank, and what is held out of it is always the same;
+scores of all folds together.
+"""
 
 import json
 import logging
@@ -12,7 +14,14 @@ from omegaconf import OmegaConf
 
 from parser.conllu.checks import UNKNOWN_HEAD
 from parser.data.sentences import Parses
-from parser.data.treebank import TrainingFiles, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
+from parser.data.treebank import (
+    TrainingFiles,
+    Treebank,
+    TreebankError,
+    read_treebank,
+    read_treebanks,
+    without_held_out,
+)
 from parser.data.word_vectors import background_vectors
 from parser.evaluation.gold_split import GoldSplit, counted_by
 from parser.model_folder import EXAMPLE, MODEL, SETTINGS
@@ -28,14 +37,22 @@ from tests.random_trees import random_tree
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import run_alone
 
-FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
+FEW = [
+    "classifier.hidden=4",
+    "vectors.dimensions=4",
+    "vectors.epochs=1",
+    "first_pass.epochs=1",
+    "column=1",
+]
 
 
 @pytest.fixture
 def files(tmp_path) -> tuple[Path, Path]:
     toys = [sentence([2, 0, 2], random.Random(seed)) for seed in range(25)]
     toys[4] = sentence([3, 4, 0, 3])  # which no first pass learns from
-    return write_conllu(tmp_path / "a.conllu", toys[:15]), write_conllu(tmp_path / "b.conllu", toys[15:])
+    return write_conllu(tmp_path / "a.conllu", toys[:15]), write_conllu(
+        tmp_path / "b.conllu", toys[15:]
+    )
 
 
 def test_every_tenth_sentence_is_held_out(files):
@@ -68,7 +85,9 @@ def test_each_sentence_is_in_one_fold(files):
         assert [s for s in both if s not in test.sentences] == train.sentences
         tested += test.sentences
     assert sorted(tested, key=both.sentences.index) == both.sentences
-    with pytest.raises(TreebankError, match=r"25 sentences cannot be 26 folds; lower treebank\.folds"):
+    with pytest.raises(
+        TreebankError, match=r"25 sentences cannot be 26 folds; lower treebank\.folds"
+    ):
         TrainingFiles([], fold=(1, 26)).split(both)
 
 
@@ -85,7 +104,12 @@ def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "overrides", [[], ["treebank.folds=2", "treebank.fold=1", "treebank.on_error=skip"], ["vocabulary_from=first_pass"]]
+    "overrides",
+    [
+        [],
+        ["treebank.folds=2", "treebank.fold=1", "treebank.on_error=skip"],
+        ["vocabulary_from=first_pass"],
+    ],
 )
 def test_vectors_of_another_process_are_of_the_same_sentences(files, overrides):
     if "treebank.on_error=skip" in overrides:
@@ -121,11 +145,18 @@ def test_names_and_places(files, tmp_path):
         "treebank.dev": "d.conllu", "lattice.train": "l.conllul", "vectors.file": "v.vec",
         "start": "runs/f",
     }  # fmt: skip
-    others = completed(settings(*(f"{key}={path}" for key, path in here.items())), NOTHING_GIVEN, tmp_path)
-    assert {key: OmegaConf.select(others, key) for key in here} == {key: f"{tmp_path}/{path}" for key, path in here.items()}
+    others = completed(
+        settings(*(f"{key}={path}" for key, path in here.items())), NOTHING_GIVEN, tmp_path
+    )
+    assert {key: OmegaConf.select(others, key) for key in here} == {
+        key: f"{tmp_path}/{path}" for key, path in here.items()
+    }
     assert others.lattice.dev is None
-    for name, expected in (("a.conllu", f"{tmp_path}/a.conllu"), ("some/model", "some/model")):  # of the hub
-        reading = completed(settings("recipe=text", f"encoder.pretrained={name}"), NOTHING_GIVEN, tmp_path)
+    # of the hub
+    for name, expected in (("a.conllu", f"{tmp_path}/a.conllu"), ("some/model", "some/model")):
+        reading = completed(
+            settings("recipe=text", f"encoder.pretrained={name}"), NOTHING_GIVEN, tmp_path
+        )
         assert reading.encoder.pretrained == expected
     sample = completed(settings(), NOTHING_GIVEN, tmp_path)
     assert Path(sample.treebank.train) == HOME / "data" / "sample" / "sample-ud-train.conllu"
@@ -145,7 +176,9 @@ def test_a_model_that_was_fetched_is_known_by_its_name(tmp_path, monkeypatch):
 
 
 def lines(words: str, comments: str = "") -> str:
-    """CoNLL-U of words between spaces; one that begins with a hyphen follows the one before without a space."""
+    """CoNLL-U of words between spaces; one that begins with a hyphen follows the one before without
+    a space.
+    """
     forms, text = words.split(), ""
     for number, form in enumerate(forms, 1):
         misc = "SpaceAfter=No" if "".join(forms[number : number + 1]).startswith("-") else "_"
@@ -164,7 +197,10 @@ IN_TWO = "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
         ([lines("a b c d"), lines("a b c -."), lines("e f g -!")], "a b c."),
         ([lines("a b c d"), lines("e f g h i")], "a b c d"),  # no punctuation, as in some treebanks
         ([lines("a b"), lines("a b c d e f g h i -.")], None),
-        ([lines("a b c -.", "# text = a b  c.\n"), lines("a b c -?", "# text = a b c?\n")], "a b c?"),
+        (
+            [lines("a b c -.", "# text = a b  c.\n"), lines("a b c -?", "# text = a b c?\n")],
+            "a b c?",
+        ),
         ([lines("de le c d", IN_TWO)], "duc d"),
     ],
 )
@@ -190,7 +226,11 @@ def test_the_model_keeps_an_example_of_the_training_part(tmp_path):
     path.write_text("".join(lines(f"{word} b c -.") for word in "xyzuvw"), encoding="utf-8")
     fold = ["treebank.folds=3", "treebank.fold=1"]
     train(run_alone(path, *fold, *FEW), tmp_path / "run")
-    assert (tmp_path / "run" / MODEL / EXAMPLE).read_text(encoding="utf-8").startswith("# text = y b c.\n1\ty\tl\tX\t")
+    assert (
+        (tmp_path / "run" / MODEL / EXAMPLE)
+        .read_text(encoding="utf-8")
+        .startswith("# text = y b c.\n1\ty\tl\tX\t")
+    )
 
 
 KEYS = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
@@ -204,7 +244,8 @@ def fold(score: float, words: int, words_nopunct: int) -> dict[str, Any]:
         "train": {"sentences": 9},
         "dev": scores,
         "test": scores,
-        "test_part": dict.fromkeys(kinds, words) | dict.fromkeys([f"{kind}_nopunct" for kind in kinds], words_nopunct),
+        "test_part": dict.fromkeys(kinds, words)
+        | dict.fromkeys([f"{kind}_nopunct" for kind in kinds], words_nopunct),
         "seconds": {"read": 1.5, "fit": 1.0},
         "versions": {"python": "3"},
     }
@@ -218,21 +259,44 @@ def test_scores_of_all_sentences_together():
     assert made["test_standard_deviation"]["las"] == pytest.approx(300**0.5)
     assert (made["treebank"], made["column"], made["seconds"]) == ("toy", None, {"total": 7.5})
     lines = [line.split("  ")[0] for line in final_table(made).splitlines()]
-    assert lines[1:] == ["fold 1", "fold 2", "fold 3", "mean", "standard deviation", "all sentences together"]
+    assert lines[1:] == [
+        "fold 1",
+        "fold 2",
+        "fold 3",
+        "mean",
+        "standard deviation",
+        "all sentences together",
+    ]
 
 
 def test_what_some_folds_alone_have_scores_of_counts_there():
     one, other = fold(60.0, 10, 9), fold(90.0, 20, 19)
     one["test"] = one["test"] | {"a/las": 50.0, "known_heads": 4}
-    one["test_part"] |= {"known": 4, "known_nopunct": 3, "labelled": 2, "labelled_nopunct": 2, "a/labelled": 1}
+    one["test_part"] |= {
+        "known": 4,
+        "known_nopunct": 3,
+        "labelled": 2,
+        "labelled_nopunct": 2,
+        "a/labelled": 1,
+    }
     other["test"] = other["test"] | {"a/las": 80.0, "b/las": 70.0}
-    other["test_part"] |= {"known": 20, "known_nopunct": 19, "labelled": 20, "labelled_nopunct": 19, "a/labelled": 5}
+    other["test_part"] |= {
+        "known": 20,
+        "known_nopunct": 19,
+        "labelled": 20,
+        "labelled_nopunct": 19,
+        "a/labelled": 5,
+    }
     other["test_part"] |= {"b/labelled": 15}
     test = pool_folds([one, other])["test"]
     assert test["uas"] == pytest.approx((4 * 60 + 20 * 90) / 24)
     assert test["las_universal"] == pytest.approx((2 * 60 + 20 * 90) / 22)
     assert test["las_nopunct"] == pytest.approx((2 * 60 + 19 * 90) / 21)
-    assert (test["a/las"], test["b/las"], test["known_heads"]) == (pytest.approx((50 + 5 * 80) / 6), 70.0, 24)
+    assert (test["a/las"], test["b/las"], test["known_heads"]) == (
+        pytest.approx((50 + 5 * 80) / 6),
+        70.0,
+        24,
+    )
     assert "b/las" not in pool_folds([one, other])["test_standard_deviation"]
 
 

@@ -55,20 +55,30 @@ def test_they_are_told_apart(trained):
     _, metrics = trained
     assert metrics["dev"]["left/uas"] > 90
     assert metrics["dev"]["right/uas"] > 90
-    assert f"dev LAS by treebank: left {metrics['dev']['left/las']:.2f} right" in final_table(metrics)
+    assert f"dev LAS by treebank: left {metrics['dev']['left/las']:.2f} right" in final_table(
+        metrics
+    )
 
 
 def test_one_is_chosen(trained, files, tmp_path):
     folder, _ = trained
-    found = {name: Parser.load(folder, treebank=name).parse(WORDS)[0].heads for name in ("left", "right")}
+    found = {
+        name: Parser.load(folder, treebank=name).parse(WORDS)[0].heads for name in ("left", "right")
+    }
     assert found == {"left": to_the_left(4), "right": to_the_right(4)}
     assert Parser.load(folder).parse(WORDS)[0].heads == found["right"]  # the first one
     for name, file in zip(("left", "right"), files, strict=True):
         model = load_model(folder, ParseOptions(treebank=name))
         with file.open("rb") as read, (tmp_path / name).open("wb") as written:
             parse_file(model, read, written)
-        parsed, gold = (one.read_text(encoding="utf-8").splitlines() for one in (tmp_path / name, file))
-        right = [line.split("\t")[6] == other.split("\t")[6] for line, other in zip(parsed, gold, strict=True) if line]
+        parsed, gold = (
+            one.read_text(encoding="utf-8").splitlines() for one in (tmp_path / name, file)
+        )
+        right = [
+            line.split("\t")[6] == other.split("\t")[6]
+            for line, other in zip(parsed, gold, strict=True)
+            if line
+        ]
         assert sum(right) > 0.9 * len(right)
     with pytest.raises(ModelError, match="choose one of right, left"):
         load_model(folder, ParseOptions(treebank="el"))
@@ -82,12 +92,24 @@ def test_a_model_of_one_treebank_has_none_to_choose(files, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "taken"), [("left", "left"), ("elsewhere", "right")])
-def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp_path, caplog, name, taken):
-    """The model keeps its vectors of treebanks; that of the new sentences is the default in parsing."""
+def test_training_goes_on_with_a_known_treebank_or_the_first(
+    trained, files, tmp_path, caplog, name, taken
+):
+    """The model keeps its vectors of treebanks;
+    that of the new sentences is the default in parsing.
+    """
     caplog.set_level("INFO")
     file = files[["left", "right"].index(taken)]
-    part = [f"treebank.name={name}", f"treebank.train={file}", f"treebank.dev={file}", "treebank.test=null", *FEW]
-    metrics = train(planned(*part, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path / "first")
+    part = [
+        f"treebank.name={name}",
+        f"treebank.train={file}",
+        f"treebank.dev={file}",
+        "treebank.test=null",
+        *FEW,
+    ]
+    metrics = train(
+        planned(*part, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path / "first"
+    )
     assert f"(right, left): these sentences are read as {taken}; treebank.name=NAME" in caplog.text
     assert metrics["dev"]["uas"] > 90
     train(planned(*part, f"start={tmp_path}/first", "second_pass.epochs=1"), tmp_path / "second")
@@ -99,7 +121,13 @@ def test_training_goes_on_with_a_known_treebank_or_the_first(trained, files, tmp
 
 def test_training_goes_on_with_several_under_other_names(trained, files, tmp_path):
     names = f"{{up: {files[1]}, left: {files[0]}}}"
-    more = ["treebank.name=more", f"treebank.train={names}", f"treebank.dev={names}", "treebank.test=null", *FEW]
+    more = [
+        "treebank.name=more",
+        f"treebank.train={names}",
+        f"treebank.dev={names}",
+        "treebank.test=null",
+        *FEW,
+    ]
     metrics = train(planned(*more, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path)
     assert load(tmp_path).vocabularies.treebanks == ["up", "left", "right"]
     assert metrics["dev"]["left/uas"] > 90

@@ -1,4 +1,6 @@
-"""Transition systems over Python lists, as the papers write them: the reference for the compiled ones."""
+"""Transition systems over Python lists, as the papers write them:
+the reference for the compiled ones.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class State:
 
     def children(self, head: int, left: bool) -> list[int]:
         """From the outermost inwards."""
-        found = [child for child, (of, _) in self.arcs.items() if of == head and (child < head) == left]
+        found = [
+            child for child, (of, _) in self.arcs.items() if of == head and (child < head) == left
+        ]
         return sorted(found, reverse=not left)
 
 
@@ -70,7 +74,11 @@ def covington(state: State) -> dict[int, Arc | None]:
     if top == 0:
         return {SHIFT: None}
     arcs = {LEFT: (state.buffer[0], top), RIGHT: (top, state.buffer[0])}
-    free = {n: made for n, made in arcs.items() if made[1] not in state.arcs and not state.is_below(*made)}
+    free = {
+        n: made
+        for n, made in arcs.items()
+        if made[1] not in state.arcs and not state.is_below(*made)
+    }
     return {SHIFT: None, NO_ARC: None} | free
 
 
@@ -83,11 +91,15 @@ def take_covington(state: State, column: int, relation: int) -> None:
         state.stack.pop()
     if not state.buffer:
         last = state.stack[-1] - 1 if column == NO_ARC else state.n
-        state.stack = list(range(max([0, *(token for token in without_head(state) if token <= last)]) + 1))
+        state.stack = list(
+            range(max([0, *(token for token in without_head(state) if token <= last)]) + 1)
+        )
 
 
 def possible(system: str, degree: int, state: State, single_root: bool) -> dict[int, Arc | None]:
-    """The applicable transitions by their columns, each with head and child of the arc that it makes; None: it makes none."""
+    """The applicable transitions by their columns, each with head and child of the arc that it
+    makes; None: it makes none.
+    """
     stack, buffer = state.stack, state.buffer
     root_taken = single_root and bool(state.children(0, False))
     if system == "covington":
@@ -114,10 +126,13 @@ def possible(system: str, degree: int, state: State, single_root: bool) -> dict[
     arcs: dict[int, Arc] = {}
     if system == "lr_spine":
         to_left = [(node, below[0]) for node in spine(state, top, True)]
-        arcs = dict(enumerate([*to_left, *((node, top) for node in spine(state, below[0], False))], 1))
+        arcs = dict(
+            enumerate([*to_left, *((node, top) for node in spine(state, below[0], False))], 1)
+        )
         forbidden = root_taken
     else:
-        forbidden = single_root and bool(buffer or len(stack) > 2)  # the child of the root comes last
+        # the child of the root comes last
+        forbidden = single_root and bool(buffer or len(stack) > 2)
         if system == "arc_hybrid":
             arcs = ({1: (buffer[0], top)} if buffer else {}) | {2: (below[0], top)}
         else:
@@ -125,7 +140,11 @@ def possible(system: str, degree: int, state: State, single_root: bool) -> dict[
                 arcs |= {2 * depth - 1: (node, top), 2 * depth: (top, node)}
         if system == "swap" and 0 < below[0] < top:
             found[3] = None
-    return found | {column: made for column, made in arcs.items() if made[1] != 0 and not (forbidden and made[0] == 0)}
+    return found | {
+        column: made
+        for column, made in arcs.items()
+        if made[1] != 0 and not (forbidden and made[0] == 0)
+    }
 
 
 def arc(system: str, degree: int, state: State, column: int) -> Arc | None:
@@ -160,14 +179,25 @@ def take(system: str, degree: int, state: State, column: int, relation: int) -> 
 
 
 def random_steps(
-    system: TransitionSystem, lengths: Sequence[int], seed: int, single_root: bool = False, ties: bool = False
+    system: TransitionSystem,
+    lengths: Sequence[int],
+    seed: int,
+    single_root: bool = False,
+    ties: bool = False,
 ) -> Iterator[Step]:
-    """Yields the steps of computations of a compiled system with drawn scores, each before it is taken."""
+    """Yields the steps of computations of a compiled system with drawn scores,
+    each before it is taken.
+    """
     rng, now = np.random.default_rng(seed), system.initial(np.array(lengths))
     while len(rows := system.unfinished(now)):
         transitions = system.transitions(now, rows, single_root)
-        shape = len(transitions.rows) if transitions.starts is None else transitions.starts[-1], system.n_outputs
-        scores = rng.integers(0, 3, shape).astype(np.float32) if ties else rng.random(shape, np.float32)
+        shape = (
+            len(transitions.rows) if transitions.starts is None else transitions.starts[-1],
+            system.n_outputs,
+        )
+        scores = (
+            rng.integers(0, 3, shape).astype(np.float32) if ties else rng.random(shape, np.float32)
+        )
         columns, relations = best(system, scores, transitions, single_root)
         yield now, rows, transitions, scores, columns, relations
         system.apply(now, rows, transitions, columns, relations)

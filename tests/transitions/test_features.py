@@ -17,7 +17,22 @@ from tests.gold_data import vocabularies_of
 from tests.toy import flat_sentences, sentence
 from tests.transitions import reference_systems as reference
 
-ADDRESSES = ["s0", "s1", "s2", "s3", "b0", "b1", "b2", "s0.l1", "s0.r1", "s1.l2", "s1.r2", "s0.l1.l1", "s1.r1.l1", "b0.l1"]
+ADDRESSES = [
+    "s0",
+    "s1",
+    "s2",
+    "s3",
+    "b0",
+    "b1",
+    "b2",
+    "s0.l1",
+    "s0.r1",
+    "s1.l2",
+    "s1.r2",
+    "s0.l1.l1",
+    "s1.r1.l1",
+    "b0.l1",
+]
 SLOTS = slots_of({"upos": ADDRESSES, "form": ADDRESSES[:7], "deprel": ADDRESSES})
 
 
@@ -28,7 +43,9 @@ def test_extraction_equals_its_reference_along_random_computations(lengths, seed
     encoded = vocabularies.encode(sentences)
     table = FeatureTable(SLOTS, vocabularies.attributes)
     states = [reference.State.initial(n) for n in lengths]
-    for now, rows, _, _, columns, relations in reference.random_steps(ArcStandard(4), lengths, seed):
+    for now, rows, _, _, columns, relations in reference.random_steps(
+        ArcStandard(4), lengths, seed
+    ):
         features = table.extract(now, rows, encoded, np.arange(len(lengths)))
         for values, row in zip(features, rows, strict=True):
             for slot, value in zip(SLOTS, values, strict=True):
@@ -65,19 +82,29 @@ def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | N
             table |= {"q1": u[k - 1], "q2": u[k - 2]}
         return table
     k = column - len(u)
-    return table | {"c2": v[k], "c3": v[k - 1] if k > 1 else roots.get(3), "gp": v.get(k - 1), "gg": v.get(k - 2)}
+    return table | {
+        "c2": v[k],
+        "c3": v[k - 1] if k > 1 else roots.get(3),
+        "gp": v.get(k - 1),
+        "gg": v.get(k - 2),
+    }
 
 
 def candidate_nodes_of_head(state: reference.State, column: int) -> dict[str, int | None]:
     """The same, of a candidate head in the pointer system."""
     nodes = [*state.stack, *state.buffer]
     token, parent = state.buffer[0], state.arcs.get(column, (None,))[0]
-    beside = {"q1": column - 1 if column else None, "q2": column + 1 if column + 1 in nodes else None}
+    beside = {
+        "q1": column - 1 if column else None,
+        "q2": column + 1 if column + 1 in nodes else None,
+    }
     grandparent = None if parent is None else state.arcs.get(parent, (None,))[0]
     return {"c1": token, "c2": column, "c3": token - 1, "gp": parent, "gg": grandparent, **beside}
 
 
-@pytest.mark.parametrize(("name", "nodes_of"), [("lr_spine", candidate_nodes_of), ("pointer", candidate_nodes_of_head)])
+@pytest.mark.parametrize(
+    ("name", "nodes_of"), [("lr_spine", candidate_nodes_of), ("pointer", candidate_nodes_of_head)]
+)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
 def test_each_transition_has_features_of_its_own(name, nodes_of, lengths, seed):
     """Among them slots at children of candidates, and at positions that all transitions share."""
@@ -100,15 +127,25 @@ def test_each_transition_has_features_of_its_own(name, nodes_of, lengths, seed):
                 nodes["b1"] = state.buffer[1] if len(state.buffer) > 1 else None
                 assert nodes[system.always_there] is not None
                 found = [nodes[base] for base in bases]
-                found += [None if node is None else next(iter(state.children(node, left=True)), None) for node in found]
-                expected = [ABSENT if node is None else encoded.values[0, encoded.offsets[row] + node] for node in found]
+                found += [
+                    None if node is None else next(iter(state.children(node, left=True)), None)
+                    for node in found
+                ]
+                expected = [
+                    ABSENT if node is None else encoded.values[0, encoded.offsets[row] + node]
+                    for node in found
+                ]
                 assert features[found_there.rows[m, column]].tolist() == expected
         for row, column in zip(rows, columns.tolist(), strict=True):
             reference.take(name, 1, states[row], column, 0)
 
 
 def test_a_table_for_any_system_is_read_at_the_candidates():
-    table = {"form": ["s0", "s1", "b0", "b1", "b2", "s3"], "deprel": ["s0.l1", "s1.r1.r1"], "upos": []}
+    table = {
+        "form": ["s0", "s1", "b0", "b1", "b2", "s3"],
+        "deprel": ["s0.l1", "s1.r1.r1"],
+        "upos": [],
+    }
     assert at_candidates(table, LRSpine) == {
         "form": ["c1", "c2", "q1", "q2", "b2", "s3", "gp", "gg", "b0", "b1"],
         "deprel": ["c1.l1", "c2.r1.r1"],
@@ -119,7 +156,9 @@ def test_a_table_for_any_system_is_read_at_the_candidates():
     assert at_candidates(own, LRSpine) == own
 
 
-@pytest.mark.parametrize("text", ["s0", "s0:", "t0:form", "s0.x1:form", "s0.l0:form", "s0.l1.l1.l1.l1:form", "s:form"])
+@pytest.mark.parametrize(
+    "text", ["s0", "s0:", "t0:form", "s0.x1:form", "s0.l0:form", "s0.l1.l1.l1.l1:form", "s:form"]
+)
 def test_what_is_no_slot_is_refused(text):
     with pytest.raises(ValueError, match="not a feature slot"):
         Slot.parse(text)
@@ -127,10 +166,16 @@ def test_what_is_no_slot_is_refused(text):
 
 @pytest.mark.parametrize(
     ("slots", "said"),
-    [(["s0:form", "gp.l1:form"], "gp"), (["s0:colour"], "form, upos, deprel"), (["s0:form", "s0:form"], "twice")],
+    [
+        (["s0:form", "gp.l1:form"], "gp"),
+        (["s0:colour"], "form, upos, deprel"),
+        (["s0:form", "s0:form"], "twice"),
+    ],
 )
 def test_slots_that_cannot_be_read_are_refused(slots, said):
-    """Positions of another system, attributes that are not known, and slots that are named twice."""
+    """Positions of another system, attributes that are not known,
+    and slots that are named twice.
+    """
     with pytest.raises(ValueError, match=said):
         FeatureTable([*map(Slot.parse, slots)], ["form", "upos"], ArcStandard.candidate_positions)
 

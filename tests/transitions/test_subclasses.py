@@ -1,4 +1,6 @@
-"""A system that changes the transitions of another one is parsed with them, not with what is compiled for the other."""
+"""A system that changes the transitions of another one is parsed with them, not with what is
+compiled for the other.
+"""
 
 import random
 
@@ -23,9 +25,13 @@ SHIFT, FIRST_REDUCTION = 0, 1
 class Hasty(ArcStandard):
     """Shifts only where it cannot reduce."""
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         transitions = super().transitions(now, rows, single_root)
-        transitions.rows[(transitions.rows[:, FIRST_REDUCTION:] != NO_NODE).any(axis=1), SHIFT] = NO_NODE
+        transitions.rows[(transitions.rows[:, FIRST_REDUCTION:] != NO_NODE).any(axis=1), SHIFT] = (
+            NO_NODE
+        )
         return transitions
 
 
@@ -38,12 +44,16 @@ def model() -> TrainedModel:
 
 def test_it_is_parsed_with_its_own_transitions(model):
     rng = random.Random(1)
-    encoded = model.vocabularies.encode([sentence([0] + [1] * rng.randint(1, 12), rng) for _ in range(20)])
+    encoded = model.vocabularies.encode(
+        [sentence([0] + [1] * rng.randint(1, 12), rng) for _ in range(20)]
+    )
     expected = parse_batched(encoded, model.system, model.table, model.scorer())
     found = parser_of(model).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert found.heads.tolist() != parser_of(small_model("static")).parse(encoded).heads.tolist()
-    np.testing.assert_array_equal(beam_parser_of(model, Beam(1)).parse(encoded).heads, expected.heads)
+    np.testing.assert_array_equal(
+        beam_parser_of(model, Beam(1)).parse(encoded).heads, expected.heads
+    )
 
 
 def test_what_is_of_arc_standard_alone_refuses_it(model):

@@ -1,4 +1,6 @@
-"""Every transition system against its reference over lists, along random computations; decisions against plain enumeration."""
+"""Every transition system against its reference over lists, along random computations; decisions
+against plain enumeration.
+"""
 
 from itertools import product
 
@@ -21,9 +23,12 @@ from tests.transitions.reference_systems import random_steps
 N_RELATIONS, ROOT_RELATION = 3, 2
 
 
-def outputs_of(system: TransitionSystem, transitions: Transitions, columns, relations) -> np.ndarray:
-    """int32[m]: the outputs of transitions (int32[m] columns) with relations (int32[m]; NO_NODE where the transition makes no
-    arc)."""
+def outputs_of(
+    system: TransitionSystem, transitions: Transitions, columns, relations
+) -> np.ndarray:
+    """int32[m]: the outputs of transitions (int32[m] columns) with relations (int32[m]; NO_NODE
+    where the transition makes no arc).
+    """
     starts = system.block_starts[transitions.blocks[np.arange(len(columns)), columns]]
     return (starts + np.maximum(relations, 0)).astype(np.int32)
 
@@ -47,21 +52,32 @@ def children_of(now: Configurations, row: int, head: int, side: int) -> list[int
 
 @pytest.mark.parametrize(("name", "options"), variants())
 @given(lengths_of_sentences, st.booleans(), seeds)
-def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, lengths, single_root, seed):
+def test_transitions_and_what_they_do_are_those_of_the_reference(
+    name, options, lengths, single_root, seed
+):
     system = create(name, options)
-    degree = reference.NONMONOTONIC if "nonmonotonic" in options else system.options.get("degree", 1)
+    degree = (
+        reference.NONMONOTONIC if "nonmonotonic" in options else system.options.get("degree", 1)
+    )
     states = [reference.State.initial(n) for n in lengths]
     taken = 0
-    for now, rows, transitions, _, columns, relations in random_steps(system, lengths, seed, single_root):
+    for now, rows, transitions, _, columns, relations in random_steps(
+        system, lengths, seed, single_root
+    ):
         check_states(now, states)
         for m, row in enumerate(rows):
             possible = reference.possible(name, degree, states[row], single_root)
             applicable = np.flatnonzero(transitions.rows[m] != NO_NODE)
             assert applicable.tolist() == sorted(possible)
             arcs = zip(transitions.heads[m].tolist(), transitions.children[m].tolist(), strict=True)
-            assert [*arcs] == [possible.get(column) or (NO_NODE, NO_NODE) for column in range(transitions.rows.shape[1])]
+            assert [*arcs] == [
+                possible.get(column) or (NO_NODE, NO_NODE)
+                for column in range(transitions.rows.shape[1])
+            ]
             starts = transitions.starts
-            feature_rows = [m] * len(possible) if starts is None else list(range(starts[m], starts[m + 1]))
+            feature_rows = (
+                [m] * len(possible) if starts is None else list(range(starts[m], starts[m + 1]))
+            )
             assert transitions.rows[m, applicable].tolist() == feature_rows
         for row, column, relation in zip(rows, columns, relations, strict=True):
             reference.take(name, degree, states[row], column, relation)
@@ -76,42 +92,63 @@ def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, 
 def check_states(now: Configurations, states: list[reference.State]) -> None:
     for row, state in enumerate(states):
         assert now.stacks[row, : now.stack_sizes[row]].tolist() == state.stack
-        assert now.buffers[row, now.buffer_fronts[row] : now.lengths[row] + 1].tolist() == state.buffer
+        assert (
+            now.buffers[row, now.buffer_fronts[row] : now.lengths[row] + 1].tolist() == state.buffer
+        )
         for node in range(state.n + 1):
-            assert (now.heads[row, node], now.relations[row, node]) == state.arcs.get(node, (NO_NODE, NO_NODE))
+            assert (now.heads[row, node], now.relations[row, node]) == state.arcs.get(
+                node, (NO_NODE, NO_NODE)
+            )
             for side, left in enumerate((True, False)):
                 assert children_of(now, row, node, side) == state.children(node, left)
 
 
 def check_tree(state: reference.State, single_root: bool) -> None:
-    Trees.from_heads([[state.arcs[token][0] for token in range(1, len(state.arcs) + 1)]])  # refuses cycles
+    # refuses cycles
+    Trees.from_heads([[state.arcs[token][0] for token in range(1, len(state.arcs) + 1)]])
     if single_root:
         assert sum(head == 0 for head, _ in state.arcs.values()) == 1
-        assert all((relation == ROOT_RELATION) == (head == 0) for head, relation in state.arcs.values())
+        assert all(
+            (relation == ROOT_RELATION) == (head == 0) for head, relation in state.arcs.values()
+        )
 
 
 @pytest.mark.parametrize(("name", "options"), variants())
 @given(lengths_of_sentences, st.booleans(), seeds, st.booleans())
-def test_the_best_output_and_its_probability_are_those_of_plain_enumeration(name, options, lengths, single_root, seed, ties):
+def test_the_best_output_and_its_probability_are_those_of_plain_enumeration(
+    name, options, lengths, single_root, seed, ties
+):
     system = create(name, options)
-    for _, rows, transitions, scores, columns, relations in random_steps(system, lengths, seed, single_root, ties):
+    for _, rows, transitions, scores, columns, relations in random_steps(
+        system, lengths, seed, single_root, ties
+    ):
         found = log_probabilities(system, scores, transitions, columns, relations, single_root)
         for m in range(len(rows)):
             by_output = {}  # in the order of the outputs
             for column in np.flatnonzero(transitions.rows[m] != NO_NODE):
                 head, block = transitions.heads[m, column], transitions.blocks[m, column]
                 for relation in range(system.block_sizes[block]):
-                    if head == NO_NODE or not single_root or (head == 0) == (relation == ROOT_RELATION):
+                    if (
+                        head == NO_NODE
+                        or not single_root
+                        or (head == 0) == (relation == ROOT_RELATION)
+                    ):
                         place = transitions.rows[m, column], system.block_starts[block] + relation
-                        by_output[column, NO_NODE if head == NO_NODE else relation] = float(scores[place])
+                        by_output[column, NO_NODE if head == NO_NODE else relation] = float(
+                            scores[place]
+                        )
             assert (columns[m], relations[m]) == max(by_output, key=by_output.__getitem__)
             total = np.logaddexp.reduce([*by_output.values()])
-            np.testing.assert_allclose(found[m], by_output[columns[m], relations[m]] - total, rtol=1e-5, atol=1e-7)
+            np.testing.assert_allclose(
+                found[m], by_output[columns[m], relations[m]] - total, rtol=1e-5, atol=1e-7
+            )
 
 
 @pytest.mark.parametrize(("name", "options"), variants())
 @given(lengths_of_sentences, seeds)
-def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name, options, lengths, seed):
+def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(
+    name, options, lengths, seed
+):
     rng, system = np.random.default_rng(seed), create(name, options)
     gold = rng.integers(0, N_RELATIONS, (len(lengths), max(lengths) + 1)).astype(np.int32)
     for _, rows, transitions, *_ in random_steps(system, lengths, seed):
@@ -123,7 +160,9 @@ def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name,
                 relation = NO_NODE if child == NO_NODE else gold[row, child]
                 expected = NO_NODE
                 if optimal[m, column]:
-                    expected = outputs_of(system, transitions, [column] * len(rows), np.full(len(rows), relation))[m]
+                    expected = outputs_of(
+                        system, transitions, [column] * len(rows), np.full(len(rows), relation)
+                    )[m]
                 assert outputs[m, column] == expected
 
 
@@ -132,17 +171,28 @@ def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name,
 @given(lengths_of_sentences, seeds)
 def test_the_compiled_loop_decides_as_the_interface_does(degree, single_root, lengths, seed):
     system = create("attardi", {"degree": degree})
-    for now, rows, transitions, scores, columns, relations in random_steps(system, lengths, seed, single_root, ties=True):
-        for m, (row, output) in enumerate(zip(rows, outputs_of(system, transitions, columns, relations), strict=True)):
+    for now, rows, transitions, scores, columns, relations in random_steps(
+        system, lengths, seed, single_root, ties=True
+    ):
+        for m, (row, output) in enumerate(
+            zip(rows, outputs_of(system, transitions, columns, relations), strict=True)
+        ):
             size, buffered = now.stack_sizes[row], now.buffer_fronts[row] <= now.lengths[row]
-            assert best_output(scores, m, degree, size, buffered, N_RELATIONS, ROOT_RELATION, single_root) == output
+            assert (
+                best_output(
+                    scores, m, degree, size, buffered, N_RELATIONS, ROOT_RELATION, single_root
+                )
+                == output
+            )
 
 
 @pytest.mark.parametrize("degree", [1, 2])
 def test_an_output_is_forced_if_it_wins_whatever_the_scores(degree):
     n_relations, truths = 4, (True, False)
     favourites = np.eye(1 + 2 * degree * n_relations)  # each output has the highest score once
-    for size, buffered, root_relation, single_root in product((1, 2, 3, 4), truths, (NO_NODE, 2), truths):
+    for size, buffered, root_relation, single_root in product(
+        (1, 2, 3, 4), truths, (NO_NODE, 2), truths
+    ):
         if size == 1 and not buffered:
             continue  # final
         about = degree, size, buffered, n_relations, root_relation, single_root
@@ -160,7 +210,11 @@ def test_arc_standard_is_attardis_system_of_degree_one():
 
 @pytest.mark.parametrize(
     ("name", "options", "said"),
-    [("easy_first", {}, "arc_hybrid"), ("arc_hybrid", {"degree": 2}, "degree=2"), ("attardi", {"degree": 0}, "from 1 to 9")],
+    [
+        ("easy_first", {}, "arc_hybrid"),
+        ("arc_hybrid", {"degree": 2}, "degree=2"),
+        ("attardi", {"degree": 0}, "from 1 to 9"),
+    ],
 )
 def test_unknown_systems_and_options_are_refused(name, options, said):
     with pytest.raises(ValueError, match=said):

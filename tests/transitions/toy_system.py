@@ -1,4 +1,6 @@
-"""A transition system of one's own, as CONTRIBUTING.md tells: plain Python, no kernels, an oracle from a grammar."""
+"""A transition system of one's own, as CONTRIBUTING.md tells: plain Python, no kernels,
+an oracle from a grammar.
+"""
 
 from typing import ClassVar
 
@@ -16,7 +18,9 @@ SHIFT, LEFT, RIGHT = range(3)
 
 
 class ToyArcHybrid(TransitionSystem):
-    """Arc-hybrid once more: shift; left: the top becomes a child of b; right: the top becomes a child of the one below it."""
+    """Arc-hybrid once more: shift; left: the top becomes a child of b; right: the top becomes a
+    child of the one below it.
+    """
 
     name: ClassVar[str] = "toy_arc_hybrid"
     projective: ClassVar[bool] = True
@@ -29,7 +33,9 @@ class ToyArcHybrid(TransitionSystem):
     def eager_order(self, width: int) -> np.ndarray:
         return np.array([LEFT, RIGHT, SHIFT])
 
-    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+    def transitions(
+        self, now: Configurations, rows: np.ndarray, single_root: bool = False
+    ) -> Transitions:
         transitions = Transitions(*(np.full((len(rows), 3), NO_NODE, np.int32) for _ in range(4)))
         transitions.blocks[:] = range(3)
         for m, row in enumerate(rows):
@@ -41,11 +47,20 @@ class ToyArcHybrid(TransitionSystem):
             if len(stack) > 1 and not (single_root and buffered and len(stack) == 2):
                 possible.append((RIGHT, stack[-2], stack[-1]))
             for column, head, child in possible:
-                transitions.rows[m, column], transitions.heads[m, column], transitions.children[m, column] = m, head, child
+                (
+                    transitions.rows[m, column],
+                    transitions.heads[m, column],
+                    transitions.children[m, column],
+                ) = m, head, child
         return transitions
 
     def apply(
-        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+        self,
+        now: Configurations,
+        rows: np.ndarray,
+        transitions: Transitions,
+        chosen: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
         for m, (row, column) in enumerate(zip(rows, chosen, strict=True)):
             if column == SHIFT:
@@ -67,6 +82,8 @@ class ToyOracle(TabularOracle):
 
 
 def register() -> None:
-    """Makes both known; a test takes that back, because others go through all systems and oracles."""
+    """Makes both known; a test takes that back,
+    because others go through all systems and oracles.
+    """
     transitions.register(ToyArcHybrid)
     oracles.register(ToyOracle)

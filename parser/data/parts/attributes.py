@@ -34,10 +34,16 @@ class Attributes(WordPart):
     @property
     def sets(self) -> list[str]:
         """The attributes whose values are sets, in the order of ``Sentences.unseen``."""
-        return [name for name, vocabulary in self.by_attribute.items() if isinstance(vocabulary, SetVocabulary)]
+        return [
+            name
+            for name, vocabulary in self.by_attribute.items()
+            if isinstance(vocabulary, SetVocabulary)
+        ]
 
     def encode(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
-        rows = np.empty((self.rows, sum(len(sentence.forms) + 1 for sentence in sentences)), np.int32)
+        rows = np.empty(
+            (self.rows, sum(len(sentence.forms) + 1 for sentence in sentences)), np.int32
+        )
         for row, (attribute, vocabulary) in zip(rows, self.by_attribute.items(), strict=True):
             numbers: list[int] = []
             for column in attribute_values(sentences, attribute, self.treebank):
@@ -53,11 +59,16 @@ class Attributes(WordPart):
             vocabulary = self.by_attribute[attribute]
             assert isinstance(vocabulary, SetVocabulary), "see sets"
             columns = attribute_values(sentences, attribute)
-            unseen.append([new for column in columns for new in (False, *vocabulary.have_unseen(column))])
+            unseen.append(
+                [new for column in columns for new in (False, *vocabulary.have_unseen(column))]
+            )
         return unseen
 
-    def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE) -> dict[str, int]:
-        """Return, by attribute, how many tokens have a value that training never saw; a set counts if it has an unseen element.
+    def unknown_counts(
+        self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE
+    ) -> dict[str, int]:
+        """Return, by attribute, how many tokens have a value that training never saw; a set counts
+        if it has an unseen element.
 
         Args:
             sentences: from Vocabularies.encode().
@@ -66,13 +77,21 @@ class Attributes(WordPart):
         assert sentences.unseen is not None
         unseen = dict(zip(self.sets, sentences.unseen[:, places], strict=True))
         values = dict(zip(self.by_attribute, sentences.values[: self.rows, places], strict=True))
-        return {name: int(np.count_nonzero(unseen.get(name, values[name] == UNKNOWN))) for name in self.by_attribute}
+        return {
+            name: int(np.count_nonzero(unseen.get(name, values[name] == UNKNOWN)))
+            for name in self.by_attribute
+        }
 
     def for_column(self, column: str) -> dict[str, Vocabulary]:
         """Return the vocabularies of attributes that read only one column."""
-        # Advances (1 outside lattices) and the treebank are the same for all forms, so they can be read with the forms.
+        # Advances (1 outside lattices) and the treebank are the same for all forms,
+        # so they can be read with the forms.
         columns = {column, LENGTHS, TREEBANK} if column == "forms" else {column}
-        return {name: vocabulary for name, vocabulary in self.by_attribute.items() if ATTRIBUTES[name].column in columns}
+        return {
+            name: vocabulary
+            for name, vocabulary in self.by_attribute.items()
+            if ATTRIBUTES[name].column in columns
+        }
 
     def size(self, spec: ClassifierSpec) -> int:
         return sum(spec.embeddings[name].size for name in self.by_attribute)
@@ -84,12 +103,17 @@ class Attributes(WordPart):
         }
 
     def labels(self) -> dict[str, Labels]:
-        return {f"inputs.vectors.{name}": vocabulary.vector_labels for name, vocabulary in self.by_attribute.items()}
+        return {
+            f"inputs.vectors.{name}": vocabulary.vector_labels
+            for name, vocabulary in self.by_attribute.items()
+        }
 
     def tables(self) -> dict[str, int]:
         return {name: len(vocabulary) for name, vocabulary in self.by_attribute.items()}
 
     def described(self) -> dict[str, Any]:
-        similar = any(isinstance(vocabulary, SimilarVocabulary) for vocabulary in self.by_attribute.values())
+        similar = any(
+            isinstance(vocabulary, SimilarVocabulary) for vocabulary in self.by_attribute.values()
+        )
         symbols = {name: vocabulary.symbols for name, vocabulary in self.by_attribute.items()}
         return {self.name: symbols, **({SIMILAR: True} if similar else {})}

@@ -25,7 +25,8 @@ class Characters(FormPart):
 
     Args:
         symbols: the known characters.
-        longest: how many characters of a form are read; in a longer form, the first and the last ones, which include affixes.
+        longest: how many characters of a form are read; in a longer form, the first and the last
+            ones, which include affixes.
         similar: whether unknown characters count as similar known ones (similar.py).
 
     Raises:
@@ -44,10 +45,17 @@ class Characters(FormPart):
     @classmethod
     def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> Characters | None:
         spec = _spec(wanted.spec)
-        return None if spec is None else cls([], spec.longest, wanted.similar).extended(wanted, sentences, {})
+        return (
+            None
+            if spec is None
+            else cls([], spec.longest, wanted.similar).extended(wanted, sentences, {})
+        )
 
     def extended(
-        self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
+        self,
+        wanted: PartWishes,
+        sentences: Sequence[AttributeColumns],
+        tensors: Mapping[str, np.ndarray],
     ) -> Characters | None:
         if _spec(wanted.spec) is None:
             return None

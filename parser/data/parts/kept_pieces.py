@@ -1,8 +1,9 @@
-"""Which pieces of a tokenizer with a unigram model are kept: those of the writing systems of a text, and of these the best.
+"""Which pieces of a tokenizer with a unigram model are kept: those of the writing systems of a
+text, and of these the best.
 
-A multilingual encoder has a quarter of a million pieces, of which one language needs a few thousand. A form whose piece is gone
-is segmented into smaller ones, by the tokenizer's own scores. Tokenizers of other kinds keep all pieces: in WordPiece and BPE,
-pieces depend on one another.
+A multilingual encoder has a quarter of a million pieces, of which one language needs a few
+thousand. A form whose piece is gone is segmented into smaller ones, by the tokenizer's own scores.
+Tokenizers of other kinds keep all pieces: in WordPiece and BPE, pieces depend on one another.
 """
 
 from __future__ import annotations
@@ -18,16 +19,22 @@ _BEGINNING = "\u2581"
 
 
 def kept_pieces(
-    model: Mapping[str, Any], text: str, needed: Collection[int] = (), most: int | None = None, always: Collection[int] = ()
+    model: Mapping[str, Any],
+    text: str,
+    needed: Collection[int] = (),
+    most: int | None = None,
+    always: Collection[int] = (),
 ) -> np.ndarray | None:
-    """Return int64[kept], in order, the places of the pieces that are kept; None: all, as this is no unigram model.
+    """Return int64[kept], in order, the places of the pieces that are kept; None: all,
+    as this is no unigram model.
 
     Args:
-        model: the model in the description of a tokenizer, in the JSON of the package ``tokenizers``.
+        model: the model in the description of a tokenizer,
+            in the JSON of the package ``tokenizers``.
         text: the characters of the text; pieces with letters of other scripts are left out.
         needed: the places of the pieces that the text is segmented into.
-        most: how many pieces are kept: single characters, those ``needed``, then those with the highest scores. None: all of
-            the text's scripts.
+        most: how many pieces are kept: single characters, those ``needed``, then those with the
+            highest scores. None: all of the text's scripts.
         always: places that are kept in any case, such as those of special tokens.
     """
     if model.get("type") != "Unigram":
@@ -38,30 +45,50 @@ def kept_pieces(
     kept = [
         place
         for place, (piece, _) in enumerate(vocabulary)
-        if place in first or all(script_of(character) in scripts for character in piece if character.isalpha())
+        if place in first
+        or all(script_of(character) in scripts for character in piece if character.isalpha())
     ]
     if most is not None and len(kept) > most:
-        of_text, first = {*needed}, {place for place in kept if len(vocabulary[place][0].lstrip(_BEGINNING)) <= 1} | first
-        kept.sort(key=lambda place: (place not in first, place not in of_text, -vocabulary[place][1], place))
+        of_text, first = (
+            {*needed},
+            {place for place in kept if len(vocabulary[place][0].lstrip(_BEGINNING)) <= 1} | first,
+        )
+        kept.sort(
+            key=lambda place: (
+                place not in first,
+                place not in of_text,
+                -vocabulary[place][1],
+                place,
+            )
+        )
         kept = sorted(kept[:most])
     return np.array(kept, np.int64)
 
 
 def keep(description: dict[str, Any], kept: np.ndarray) -> dict[str, Any]:
-    """Return the description of a tokenizer with only some pieces; its special tokens keep their texts.
+    """Return the description of a tokenizer with only some pieces;
+    its special tokens keep their texts.
 
     Args:
-        kept: int64[kept], from kept_pieces(). If a special token is not among them, those around a text are not renumbered.
+        kept: int64[kept], from kept_pieces(). If a special token is not among them,
+            those around a text are not renumbered.
     """
     model, moved = description["model"], {int(place): number for number, place in enumerate(kept)}
     vocabulary = [model["vocab"][place] for place in kept]
-    changed = description | {"model": model | {"vocab": vocabulary, "unk_id": moved[model["unk_id"]]}}
+    changed = description | {
+        "model": model | {"vocab": vocabulary, "unk_id": moved[model["unk_id"]]}
+    }
     added = description.get("added_tokens") or []
-    changed["added_tokens"] = [token | {"id": moved[token["id"]]} for token in added if token["id"] in moved]
+    changed["added_tokens"] = [
+        token | {"id": moved[token["id"]]} for token in added if token["id"] in moved
+    ]
     around = description.get("post_processor") or {}
     special = around.get("special_tokens") or {}
     if special and all(place in moved for token in special.values() for place in token["ids"]):
-        moved_tokens = {name: token | {"ids": [moved[place] for place in token["ids"]]} for name, token in special.items()}
+        moved_tokens = {
+            name: token | {"ids": [moved[place] for place in token["ids"]]}
+            for name, token in special.items()
+        }
         changed["post_processor"] = around | {"special_tokens": moved_tokens}
     return changed
 

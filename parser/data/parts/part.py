@@ -1,8 +1,10 @@
-"""The interface of parts: an encoder reads a word as a list of parts, each with some rows of ``Sentences.values``.
+"""The interface of parts: an encoder reads a word as a list of parts,
+each with some rows of ``Sentences.values``.
 
-A part has rows, shapes of parameters, files in a model's folder, and new values from further sentences. Two functions make
-vectors of its rows: ``module_of`` (networks/parts.py) in training, and ``frozen`` (inference/parts.py) in parsing, without
-torch. docs/adding_an_input.md shows how to add a part.
+A part has rows, shapes of parameters, files in a model's folder, and new values from further
+sentences. Two functions make vectors of its rows: ``module_of`` (networks/parts.py) in training,
+and ``frozen`` (inference/parts.py) in parsing, without torch. docs/adding_an_input.md shows how to
+add a part.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class PretrainedWish(Protocol):
     layers: int | None
     """How many of its layers are computed, the first ones; None: all."""
     pieces: int | None
-    """How many pieces of its vocabulary are kept if training changes it; None: all of the training part's scripts."""
+    """How many pieces of its vocabulary are kept if training changes it; None:
+    all of the training part's scripts.
+    """
 
     @property
     def precision(self) -> str:
@@ -94,7 +98,8 @@ class WordPart(ABC):
         in_sentences: whether its vector of a word depends on the rest of the sentence.
         column: the only column (of AttributeColumns) that its rows depend on.
         half: the names of its parameters that a model's folder holds in 16 bits.
-        setting: the setting that names the folder that a new part is made of; a model keeps its own.
+        setting: the setting that names the folder that a new part is made of;
+            a model keeps its own.
         incidental: settings that change no result; a run is resumed with others.
         rows: how many rows of ``Sentences.values`` it has.
     """
@@ -119,16 +124,22 @@ class WordPart(ABC):
 
     @classmethod
     def refuse_start(cls, wanted: PartWishes, known: WordPart | None) -> str | None:
-        """Return why the settings do not fit a model that is trained further, and has this part or not; None if they fit."""
+        """Return why the settings do not fit a model that is trained further, and has this part or
+        not; None if they fit.
+        """
         return None
 
     @property
     def fixed(self) -> bool:
-        """Whether its vectors of training sentences are computed once, before training; see ``prepare`` (networks/parts.py)."""
+        """Whether its vectors of training sentences are computed once, before training; see
+        ``prepare`` (networks/parts.py).
+        """
         return False
 
     def tuning(self, wanted: PartWishes) -> PartTuning | None:
-        """Return how training changes parameters that were trained elsewhere; None if there are none, or they stay."""
+        """Return how training changes parameters that were trained elsewhere;
+        None if there are none, or they stay.
+        """
         return None
 
     @abstractmethod
@@ -144,23 +155,34 @@ class WordPart(ABC):
         """Return the shapes of its parameters, by their names in the encoder."""
 
     def labels(self) -> dict[str, Labels]:
-        """Return, by parameter with a row for each value, the values of its rows; extension by new values keeps the rows."""
+        """Return, by parameter with a row for each value, the values of its rows; extension by new
+        values keeps the rows.
+        """
         return {}
 
     def tables(self) -> dict[str, int]:
-        """Return, by name in ``ClassifierSpec.embeddings``, the number of rows of each table of vectors that it reads."""
+        """Return, by name in ``ClassifierSpec.embeddings``, the number of rows of each table of
+        vectors that it reads.
+        """
         return {}
 
     def vectors(self) -> dict[str, np.ndarray]:
-        """Return, by name of a table, float[rows, size], the vectors that training begins with; other tables are drawn."""
+        """Return, by name of a table, float[rows, size], the vectors that training begins with;
+        other tables are drawn.
+        """
         return {}
 
     def completed(self, spec: ClassifierSpec) -> ClassifierSpec:
-        """Return a spec completed by values that only the part knows, such as the size of vectors that were read."""
+        """Return a spec completed by values that only the part knows,
+        such as the size of vectors that were read.
+        """
         return spec
 
     def extended(
-        self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
+        self,
+        wanted: PartWishes,
+        sentences: Sequence[AttributeColumns],
+        tensors: Mapping[str, np.ndarray],
     ) -> WordPart | None:
         """Return the part extended by new values; None if the plan does not read it.
 
@@ -209,7 +231,9 @@ class WordPart(ABC):
 
 
 class FormPart(WordPart):
-    """A part that reads numbers of pieces of a form, such as its characters; ABSENT fills up rows."""
+    """A part that reads numbers of pieces of a form, such as its characters;
+    ABSENT fills up rows.
+    """
 
     @abstractmethod
     def numbers_of(self, form: str) -> list[int]:
@@ -219,7 +243,9 @@ class FormPart(WordPart):
         return self.encode_forms([sentence.forms for sentence in sentences])
 
     def encode_forms(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """Return int32[rows, tokens]: the numbers of forms, by sentence, each computed once; a root has only ROOT."""
+        """Return int32[rows, tokens]: the numbers of forms, by sentence, each computed once;
+        a root has only ROOT.
+        """
         numbers: dict[str, list[int]] = {}
         by_token = []
         for forms in sentences:

@@ -1,8 +1,9 @@
-"""The pretrained encoder of a model: its files, where they are, and how its tokenizer segments forms.
+"""The pretrained encoder of a model: its files, where they are,
+and how its tokenizer segments forms.
 
-It is a folder in the layout of transformers, with ``config.json``, ``tokenizer.json`` and safetensors. Other formats, such as
-pickle, are not read. A model folder records the SHA-256 checksums of these files, and may hold them itself.
-networks/pretrained.py computes vectors with it.
+It is a folder in the layout of transformers, with ``config.json``, ``tokenizer.json`` and
+safetensors. Other formats, such as pickle, are not read. A model folder records the SHA-256
+checksums of these files, and may hold them itself. networks/pretrained.py computes vectors with it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from oracles.errors import OptimalStepError
 from parser.data.attributes import AttributeColumns
 from parser.data.parts.kept_pieces import keep, kept_pieces
 from parser.data.parts.part import PartTuning, PartWishes, WordPart
-from parser.data.parts.subwords import TOKENIZER, PieceReader, Subwords, read_tokenizer, tokenizer_of_forms
+from parser.data.parts.subwords import (
+    TOKENIZER,
+    PieceReader,
+    Subwords,
+    read_tokenizer,
+    tokenizer_of_forms,
+)
 from parser.data.vocabulary import N_RESERVED
 from parser.model_folder import SETTINGS, Contents, read_json
 from parser.network_spec import ClassifierSpec, PretrainedSpec, Shapes, check_type, prefixed
@@ -48,7 +55,9 @@ _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 
 class PretrainedError(OptimalStepError):
-    """A pretrained encoder cannot be used, or needs a missing package; the message says why and what to do."""
+    """A pretrained encoder cannot be used, or needs a missing package;
+    the message says why and what to do.
+    """
 
 
 def package() -> Any:
@@ -63,8 +72,9 @@ def package() -> Any:
         import transformers
     except ImportError as error:
         raise PretrainedError(
-            f"a pretrained encoder needs the packages transformers, tokenizers and torch ({error}); pip install transformers "
-            "tokenizers torch, or pip install '.[pretrained]' in a checkout"
+            "a pretrained encoder needs the packages transformers, tokenizers and torch "
+            f"({error}); pip install transformers tokenizers torch, "
+            "or pip install '.[pretrained]' in a checkout"
         ) from error
     return transformers
 
@@ -84,7 +94,8 @@ def find_encoder(name: str, *, download: bool = False) -> Path:
         return folder
     if not _HUB_NAME.fullmatch(name):
         raise PretrainedError(
-            f"{name}: there is no such folder; name one with {CONFIG}, {TOKENIZER} and model.safetensors in it"
+            f"{name}: there is no such folder; name one with {CONFIG}, {TOKENIZER} and "
+            "model.safetensors in it"
         )
     package()
     from huggingface_hub import snapshot_download
@@ -94,7 +105,11 @@ def find_encoder(name: str, *, download: bool = False) -> Path:
         return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=not download))
     except Exception as error:  # the network, the hub or the disk may raise any error
         said = (str(error) or type(error).__name__).splitlines()[0]
-        tried = "the hub does not give it" if download else f"it has not been fetched (hf download {name})"
+        tried = (
+            "the hub does not give it"
+            if download
+            else f"it has not been fetched (hf download {name})"
+        )
         raise PretrainedError(f"{name}: there is no such folder, and {tried}: {said}") from error
 
 
@@ -104,16 +119,20 @@ def files_of(folder: Path) -> list[str]:
     Raises:
         PretrainedError: a file is missing.
     """
-    weights = sorted(path.name for path in folder.iterdir() if _WEIGHTS.fullmatch(path.name)) if folder.is_dir() else []
+    weights = (
+        sorted(path.name for path in folder.iterdir() if _WEIGHTS.fullmatch(path.name))
+        if folder.is_dir()
+        else []
+    )
     names = [CONFIG, TOKENIZER, *weights, *([_INDEX] if (folder / _INDEX).is_file() else [])]
     missing = [name for name in (CONFIG, TOKENIZER) if not (folder / name).is_file()]
     if missing or not weights:
         what = {CONFIG: "of transformers", TOKENIZER: "of a fast tokenizer"}
         said = f"{missing[0]} {what[missing[0]]}" if missing else "model.safetensors"
         raise PretrainedError(
-            f"{folder}: this is not the folder of a pretrained encoder, it lacks {said}; in Python, "
-            "AutoModel.from_pretrained(NAME).save_pretrained(FOLDER) and AutoTokenizer.from_pretrained(NAME)"
-            ".save_pretrained(FOLDER) write one"
+            f"{folder}: this is not the folder of a pretrained encoder, it lacks {said}; in "
+            "Python, AutoModel.from_pretrained(NAME).save_pretrained(FOLDER) and "
+            "AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER) write one"
         )
     return names
 
@@ -150,12 +169,19 @@ class PretrainedTokenizer(PieceReader):
     rows = 16
 
     precision = "single"
-    """The numbers that a tuned encoder computes with in training: ``auto``, ``single`` or ``bfloat16``."""
+    """The numbers that a tuned encoder computes with in training: ``auto``,
+    ``single`` or ``bfloat16``.
+    """
 
     _spec: PretrainedSpec | None = None  # the sizes that its vectors are read with
 
     def __init__(
-        self, folder: Path, source: str, sums: Mapping[str, str], held: bool = False, kept: np.ndarray | None = None
+        self,
+        folder: Path,
+        source: str,
+        sums: Mapping[str, str],
+        held: bool = False,
+        kept: np.ndarray | None = None,
     ) -> None:
         # The encoder is read later, when the working folder may be another one.
         self.folder = folder.absolute()
@@ -173,8 +199,11 @@ class PretrainedTokenizer(PieceReader):
             raise PretrainedError(f"{folder / TOKENIZER}: {error}") from error
 
     @classmethod
-    def new(cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]) -> PretrainedTokenizer | None:
-        """Return the tokenizer of the encoder that a plan names; an encoder that is tuned keeps only some pieces.
+    def new(
+        cls, wanted: PartWishes, sentences: Sequence[AttributeColumns]
+    ) -> PretrainedTokenizer | None:
+        """Return the tokenizer of the encoder that a plan names;
+        an encoder that is tuned keeps only some pieces.
 
         Raises:
             PretrainedError: the encoder is missing, or cannot be used.
@@ -187,24 +216,37 @@ class PretrainedTokenizer(PieceReader):
         width, layers = tokenizer.sizes()
         if how.layers is not None and how.layers > layers:
             raise PretrainedError(
-                f"pretrained.layers={how.layers}: {source} has {layers} layers; give pretrained.layers={layers}"
+                f"pretrained.layers={how.layers}: {source} has {layers} layers; "
+                f"give pretrained.layers={layers}"
             )
         n_kept = 0 if how.layers in (None, layers) else how.layers
-        spec = PretrainedSpec(width, 1 if how.tune else 1 + (n_kept or layers), _SIZE, how.tune, n_kept)
+        spec = PretrainedSpec(
+            width, 1 if how.tune else 1 + (n_kept or layers), _SIZE, how.tune, n_kept
+        )
         if how.tune:
-            tokenizer = tokenizer._with_pieces_of({form for sentence in sentences for form in sentence.forms}, how.pieces)
+            tokenizer = tokenizer._with_pieces_of(
+                {form for sentence in sentences for form in sentence.forms}, how.pieces
+            )
         tokenizer.held, tokenizer._spec, tokenizer.precision = how.save, spec, how.precision
         return tokenizer
 
     def _with_pieces_of(self, forms: Collection[str], most: int | None) -> PretrainedTokenizer:
         """Return the tokenizer with the pieces that forms of a language need; see kept_pieces()."""
         added = [token["id"] for token in self.whole.get("added_tokens") or []]
-        always = [*self.before, *self.after, *(place for place in added if place < len(self) - N_RESERVED)]
+        always = [
+            *self.before,
+            *self.after,
+            *(place for place in added if place < len(self) - N_RESERVED),
+        ]
         needed = {number - N_RESERVED for form in forms for number in self.numbers_of(form)}
         kept = kept_pieces(self.whole["model"], "".join(forms), needed, most, always)
         if kept is None:
             return self
-        log.info("%s of %s pieces of the pretrained encoder are kept", f"{len(kept):,}", f"{len(self) - N_RESERVED:,}")
+        log.info(
+            "%s of %s pieces of the pretrained encoder are kept",
+            f"{len(kept):,}",
+            f"{len(self) - N_RESERVED:,}",
+        )
         return PretrainedTokenizer(self.folder, self.source, self.sums, self.held, kept)
 
     @classmethod
@@ -238,7 +280,10 @@ class PretrainedTokenizer(PieceReader):
         return PartTuning(f"{self.name}.transformer.", how.learning_rate, how.warmup)
 
     def extended(
-        self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
+        self,
+        wanted: PartWishes,
+        sentences: Sequence[AttributeColumns],
+        tensors: Mapping[str, np.ndarray],
     ) -> PretrainedTokenizer:
         same, how = copy(self), wanted.pretrained
         if how is not None:
@@ -267,10 +312,12 @@ class PretrainedTokenizer(PieceReader):
             (folder / HELD).mkdir()
             for name in sums:
                 shutil.copyfile(self.folder / name, folder / HELD / name)
-            if differing := [name for name, digest in sums_of(folder / HELD).items() if sums[name] != digest]:
+            if differing := [
+                name for name, digest in sums_of(folder / HELD).items() if sums[name] != digest
+            ]:
                 raise PretrainedError(
-                    f"{self.folder / differing[0]} is not what it was when training began; restore the old file, and start the "
-                    "run again in its folder"
+                    f"{self.folder / differing[0]} is not what it was when training began; restore "
+                    "the old file, and start the run again in its folder"
                 )
         return {self.name: {"name": self.source, "sha256": sums}}
 
@@ -280,8 +327,8 @@ class PretrainedTokenizer(PieceReader):
             return [f"{HELD}/{name}" for name in sorted(files_of(model / HELD))]
         if cls.name in read_json(model, SETTINGS):
             raise PretrainedError(
-                f"{model}: it does not hold the pretrained encoder that it needs; train it with pretrained.save=true, or copy "
-                f"the encoder's folder as {model / HELD}"
+                f"{model}: it does not hold the pretrained encoder that it needs; train it with "
+                f"pretrained.save=true, or copy the encoder's folder as {model / HELD}"
             )
         return []
 
@@ -309,10 +356,14 @@ class PretrainedTokenizer(PieceReader):
     def sizes(self) -> tuple[int, int]:
         """Return the length of the encoder's vectors, and the number of its layers."""
         try:
-            config = package().AutoConfig.from_pretrained(self.folder, trust_remote_code=False, local_files_only=True)
+            config = package().AutoConfig.from_pretrained(
+                self.folder, trust_remote_code=False, local_files_only=True
+            )
             return int(config.hidden_size), int(config.num_hidden_layers)
         except Exception as error:  # any configuration of transformers may raise any error
-            raise PretrainedError(f"{self.folder / CONFIG}: transformers knows no such encoder ({error})") from error
+            raise PretrainedError(
+                f"{self.folder / CONFIG}: transformers knows no such encoder ({error})"
+            ) from error
 
     def config(self) -> dict[str, Any]:
         """Return the encoder's config.json."""
@@ -321,7 +372,8 @@ class PretrainedTokenizer(PieceReader):
         return config
 
     def weights(self) -> dict[str, np.ndarray] | None:
-        """Return the encoder's weights by their names in transformers; None if numpy has no numbers of their type.
+        """Return the encoder's weights by their names in transformers;
+        None if numpy has no numbers of their type.
 
         Raises:
             PretrainedError: a file cannot be read.
@@ -338,16 +390,21 @@ class PretrainedTokenizer(PieceReader):
         return tensors
 
     def check_encoder(self, n_vectors: int, positions: int) -> None:
-        """Refuse an encoder with vectors for this many pieces, and for pieces in this many positions, that does not fit.
+        """Refuse an encoder with vectors for this many pieces, and for pieces in this many
+        positions, that does not fit.
 
         Raises:
             PretrainedError: it does not fit the tokenizer.
         """
         if positions - len(self.before) - len(self.after) < self.rows:
-            raise PretrainedError(f"{self.folder}: it reads only {positions} pieces at a time; take another pretrained encoder")
+            raise PretrainedError(
+                f"{self.folder}: it reads only {positions} pieces at a time; "
+                "take another pretrained encoder"
+            )
         if len(self) - N_RESERVED > n_vectors:
             raise PretrainedError(
-                f"{self.folder}: {TOKENIZER} has more pieces than the encoder has vectors; are both from the same model?"
+                f"{self.folder}: {TOKENIZER} has more pieces than the encoder has vectors; "
+                "are both from the same model?"
             )
 
     @contextmanager
@@ -359,7 +416,9 @@ class PretrainedTokenizer(PieceReader):
             raise
         except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
             said = f"{error} is missing" if isinstance(error, KeyError) else error
-            raise PretrainedError(f"{self.folder}: this pretrained encoder cannot be read ({said})") from error
+            raise PretrainedError(
+                f"{self.folder}: this pretrained encoder cannot be read ({said})"
+            ) from error
 
     @classmethod
     def of(cls, name: str, *, download: bool = False) -> PretrainedTokenizer:
@@ -369,7 +428,8 @@ class PretrainedTokenizer(PieceReader):
 
     @classmethod
     def needed_by(cls, model: Path, name: str, sums: Mapping[str, str]) -> PretrainedTokenizer:
-        """Return the tokenizer of the encoder that a model holds, or else of the one that it was trained with.
+        """Return the tokenizer of the encoder that a model holds,
+        or else of the one that it was trained with.
 
         Args:
             model: the model's folder.
@@ -384,14 +444,17 @@ class PretrainedTokenizer(PieceReader):
             actual_sums = sums_of(folder)
         except PretrainedError as error:
             raise PretrainedError(
-                f"{model}: the pretrained encoder that this model reads with is not there ({error}); copy its folder, or make "
-                f"a link to it, as {held}"
+                f"{model}: the pretrained encoder that this model reads with is not there "
+                f"({error}); copy its folder, or make a link to it, as {held}"
             ) from error
         if actual_sums != sums:
-            differing = sorted(file for file in {*actual_sums, *sums} if actual_sums.get(file) != sums.get(file))
+            differing = sorted(
+                file for file in {*actual_sums, *sums} if actual_sums.get(file) != sums.get(file)
+            )
             raise PretrainedError(
-                f"{folder}: this is not the pretrained encoder that {model} was trained with, the SHA-256 sum of "
-                f"{differing[0]} differs; copy the right one, or make a link to it, as {held}"
+                f"{folder}: this is not the pretrained encoder that {model} was trained with, the "
+                f"SHA-256 sum of {differing[0]} differs; copy the right one, "
+                f"or make a link to it, as {held}"
             )
         return cls(folder, name, sums, folder == held)
 

@@ -1,12 +1,13 @@
 """Vectors of subwords: the input embeddings of a pretrained encoder, which give any form a vector.
 
-The encoder's own tokenizer segments a form into pieces. The vector of the form is the mean of its pieces' embeddings, centred,
-and projected to their first principal components over the forms of the training part. All of this is linear, so each piece has
-a fixed vector. Only the table of input embeddings of the encoder is used.
+The encoder's own tokenizer segments a form into pieces. The vector of the form is the mean of its
+pieces' embeddings, centred, and projected to their first principal components over the forms of the
+training part. All of this is linear, so each piece has a fixed vector. Only the table of input
+embeddings of the encoder is used.
 
-The pretrained encoder is a folder in the layout of transformers, of which two files are read: ``model.safetensors`` and
-``tokenizer.json``. Training and parsing need neither transformers nor torch, but the package ``tokenizers`` unless the
-tokenizer is plain (unigram.py).
+The pretrained encoder is a folder in the layout of transformers, of which two files are read:
+``model.safetensors`` and ``tokenizer.json``. Training and parsing need neither transformers nor
+torch, but the package ``tokenizers`` unless the tokenizer is plain (unigram.py).
 """
 
 from __future__ import annotations
@@ -40,11 +41,17 @@ log = logging.getLogger(__name__)
 WEIGHTS, TOKENIZER = FILES = "model.safetensors", "tokenizer.json"
 """The files that are read in the folder of a pretrained encoder."""
 
-# The names of the input embeddings in transformers: BERT and similar ones, ModernBERT, GPT-2, T5, and decoders since Llama.
-_TABLES = tuple(f"{name}.weight" for name in ("word_embeddings", "tok_embeddings", "wte", "shared", "embed_tokens"))
+# The names of the input embeddings in transformers: BERT and similar ones, ModernBERT, GPT-2, T5,
+# and decoders since Llama.
+_TABLES = tuple(
+    f"{name}.weight"
+    for name in ("word_embeddings", "tok_embeddings", "wte", "shared", "embed_tokens")
+)
 
 COMPONENTS = 100
-"""The length of a vector. With 200 and 384, LAS on hu was no higher (experiments/pretrained_vectors.md)."""
+"""The length of a vector. With 200 and 384, LAS on hu was no higher
+(experiments/pretrained_vectors.md).
+"""
 
 
 class SubwordError(OptimalStepError):
@@ -61,8 +68,8 @@ def package() -> Any:
         import tokenizers
     except ImportError as error:
         raise SubwordError(
-            "the package tokenizers, which segments into subwords, is not installed; pip install tokenizers, or "
-            "pip install '.[subwords]' in a checkout"
+            "the package tokenizers, which segments into subwords, is not installed; pip install "
+            "tokenizers, or pip install '.[subwords]' in a checkout"
         ) from error
     return tokenizers
 
@@ -90,7 +97,9 @@ class PieceReader(FormPart):
             self._tokenizer.no_truncation()
             self._tokenizer.encode("\U0010ffff")  # fails if it has no piece for unknown characters
         except Exception as error:  # the package raises no other class
-            raise SubwordError(f"the package tokenizers cannot use this tokenizer: {error}") from error
+            raise SubwordError(
+                f"the package tokenizers cannot use this tokenizer: {error}"
+            ) from error
         self._size = 1 + max(self._tokenizer.get_vocab().values(), default=-1)
 
     def __len__(self) -> int:
@@ -105,12 +114,18 @@ class PieceReader(FormPart):
         return encoding.ids, encoding.tokens
 
     def special_tokens(self) -> tuple[list[int], list[int]]:
-        """Return the places in the vocabulary of the special tokens that the tokenizer puts before and after a text."""
+        """Return the places in the vocabulary of the special tokens that the tokenizer puts before
+        and after a text.
+        """
         if self._plain is not None:
             return self._plain.around
         encoding = self._tokenizer.encode("a", add_special_tokens=True)
-        ordinary = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
-        first, last = (ordinary[0], ordinary[-1]) if ordinary else (len(encoding.ids), len(encoding.ids))
+        ordinary = [
+            place for place, special in enumerate(encoding.special_tokens_mask) if not special
+        ]
+        first, last = (
+            (ordinary[0], ordinary[-1]) if ordinary else (len(encoding.ids), len(encoding.ids))
+        )
         return encoding.ids[:first], encoding.ids[last + 1 :]
 
     def numbers_of(self, form: str) -> list[int]:
@@ -137,7 +152,9 @@ class Subwords(PieceReader):
         if (folder := wanted.subwords) is None:
             return None
         log.info("%s: reading the vectors of subwords", folder)
-        subwords, vectors = read_pretrained(Path(folder), chain.from_iterable(sentence.forms for sentence in sentences))
+        subwords, vectors = read_pretrained(
+            Path(folder), chain.from_iterable(sentence.forms for sentence in sentences)
+        )
         log.info("%s of subwords: %.1f MB", counted(len(vectors), "vector"), vectors.nbytes / 1e6)
         subwords._vectors = vectors
         return subwords
@@ -148,10 +165,17 @@ class Subwords(PieceReader):
 
     @classmethod
     def refuse_start(cls, wanted: PartWishes, known: WordPart | None) -> str | None:
-        return None if wanted.subwords is None else f"a model keeps its own subwords; leave out {cls.setting}"
+        return (
+            None
+            if wanted.subwords is None
+            else f"a model keeps its own subwords; leave out {cls.setting}"
+        )
 
     def extended(
-        self, wanted: PartWishes, sentences: Sequence[AttributeColumns], tensors: Mapping[str, np.ndarray]
+        self,
+        wanted: PartWishes,
+        sentences: Sequence[AttributeColumns],
+        tensors: Mapping[str, np.ndarray],
     ) -> Subwords:
         same = copy(self)
         (same._vectors,) = (tensors[name] for name in self.half)
@@ -199,7 +223,9 @@ class Subwords(PieceReader):
             return cls(description)
 
 
-def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPONENTS) -> tuple[Subwords, np.ndarray]:
+def read_pretrained(
+    folder: Path, forms: Iterable[str], components: int = COMPONENTS
+) -> tuple[Subwords, np.ndarray]:
     """Return the subwords of a pretrained encoder, and their vectors.
 
     From a unigram model's vocabulary, pieces with letters of scripts that no form has are left out.
@@ -210,21 +236,31 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPON
         components: the largest length of a vector; the embeddings may be shorter.
 
     Returns:
-        The subwords, and float16[len(subwords), size]. The reserved rows are zero; the mean squared length of the forms'
-        vectors is 1.
+        The subwords, and float16[len(subwords), size]. The reserved rows are zero; the mean squared
+        length of the forms' vectors is 1.
 
     Raises:
         SubwordError: a file is missing or cannot be read.
     """
-    description, table = tokenizer_of_forms(read_tokenizer(folder / TOKENIZER)), _read_table(folder / WEIGHTS)
+    description, table = (
+        tokenizer_of_forms(read_tokenizer(folder / TOKENIZER)),
+        _read_table(folder / WEIGHTS),
+    )
     whole = Subwords(json.dumps(description))
     if len(whole) - N_RESERVED > len(table):
-        raise SubwordError(f"{folder}: {TOKENIZER} has {len(whole) - N_RESERVED:,} pieces, {WEIGHTS} {len(table):,} vectors")
+        raise SubwordError(
+            f"{folder}: {TOKENIZER} has {len(whole) - N_RESERVED:,} pieces, {WEIGHTS} "
+            f"{len(table):,} vectors"
+        )
     components = min(components, table.shape[1])
     pieces = {form: whole.pieces(form)[0] for form in sorted(set(forms))}
-    means = np.array([table[numbers].mean(axis=0, dtype=np.float64) for numbers in pieces.values() if numbers])
+    means = np.array(
+        [table[numbers].mean(axis=0, dtype=np.float64) for numbers in pieces.values() if numbers]
+    )
     if not len(means):
-        raise SubwordError(f"{folder}: {TOKENIZER} finds no pieces in any form; take another pretrained encoder")
+        raise SubwordError(
+            f"{folder}: {TOKENIZER} finds no pieces in any form; take another pretrained encoder"
+        )
     centre = means.mean(axis=0)
     projected = _principal(means - centre, components)
     scale = np.sqrt((((means - centre) @ projected) ** 2).sum(axis=1).mean())
@@ -238,7 +274,9 @@ def read_pretrained(folder: Path, forms: Iterable[str], components: int = COMPON
 
 
 def _principal(centred: np.ndarray, n: int) -> np.ndarray:
-    """Return float64[size, n], the first principal components of float64[vectors, size], with a positive largest number."""
+    """Return float64[size, n], the first principal components of float64[vectors, size], with a
+    positive largest number.
+    """
     _, components = np.linalg.eigh(centred.T @ centred)
     first = components[:, ::-1][:, :n]
     return first * np.sign(first[np.abs(first).argmax(axis=0), np.arange(n)])
@@ -265,9 +303,14 @@ def tokenizer_of_forms(description: dict[str, Any]) -> dict[str, Any]:
     It finds no special tokens in forms; a byte-level tokenizer sees a blank before each form.
     """
     description, model = {**description}, description.get("model", {})
-    special = {token["content"] for token in description.get("added_tokens", []) if token["special"]}
-    if model.get("type") == "Unigram":  # its vocabulary has the special tokens; no piece has a blank
-        vocabulary = [[f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]]
+    special = {
+        token["content"] for token in description.get("added_tokens", []) if token["special"]
+    }
+    # its vocabulary has the special tokens; no piece has a blank
+    if model.get("type") == "Unigram":
+        vocabulary = [
+            [f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]
+        ]
         description["model"] = model | {"vocab": vocabulary}
     kinds = [description.get("pre_tokenizer") or {}]
     kinds += kinds[0].get("pretokenizers", [])
@@ -285,11 +328,16 @@ def _read_table(path: Path) -> np.ndarray:
             named = [name for name in tensors.keys() if name.endswith(_TABLES)]  # noqa: SIM118 - it is not a mapping
             if not named:
                 raise OptimalStepError(f"no tensor in it ends in {', '.join(_TABLES)}")
-            if (dtype := tensors.get_slice(named[0]).get_dtype()) not in ("F16", "F32"):  # numpy has no BF16
-                raise OptimalStepError(f"{named[0]} is {dtype}; save the encoder in float16 or float32")
+            # numpy has no BF16
+            if (dtype := tensors.get_slice(named[0]).get_dtype()) not in ("F16", "F32"):
+                raise OptimalStepError(
+                    f"{named[0]} is {dtype}; save the encoder in float16 or float32"
+                )
             table: np.ndarray = tensors.get_tensor(named[0])
         if table.ndim != 2 or not np.isfinite(table).all():
             raise OptimalStepError(f"{named[0]} is no table of finite numbers")
     except (OSError, ValueError, SafetensorError) as error:
-        raise SubwordError(f"{path}: the input embeddings of a pretrained encoder cannot be read ({error})") from error
+        raise SubwordError(
+            f"{path}: the input embeddings of a pretrained encoder cannot be read ({error})"
+        ) from error
     return table

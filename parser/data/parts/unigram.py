@@ -1,8 +1,9 @@
-"""Segmentation into pieces by a unigram model (Kudo 2018), for plain tokenizers, without the package ``tokenizers``.
+"""Segmentation into pieces by a unigram model (Kudo 2018), for plain tokenizers,
+without the package ``tokenizers``.
 
-Plain means: normalization by Unicode alone, a mark for blanks before each word, no bytes for unknown characters. A model of
-recipe=tuned with such a tokenizer parses without further packages. Pieces are those of the package, ties included; all other
-tokenizers need it (subwords.py).
+Plain means: normalization by Unicode alone, a mark for blanks before each word, no bytes for
+unknown characters. A model of recipe=tuned with such a tokenizer parses without further packages.
+Pieces are those of the package, ties included; all other tokenizers need it (subwords.py).
 """
 
 from __future__ import annotations
@@ -68,20 +69,36 @@ class UnigramPieces:
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Self | None:
-        """Return the segmenter of a tokenizer, in the JSON of the package ``tokenizers``; None if it is not plain."""
+        """Return the segmenter of a tokenizer, in the JSON of the package ``tokenizers``;
+        None if it is not plain.
+        """
         try:
             model, metaspace = description["model"], description["pre_tokenizer"]
             normalizer = description.get("normalizer") or {"type": "Sequence", "normalizers": []}
             steps = normalizer["normalizers"] if normalizer["type"] == "Sequence" else [normalizer]
             joins_blanks = bool(steps) and steps[-1] == _BLANKS
             forms = [step["type"] for step in (steps[:-1] if joins_blanks else steps)]
-            plain = model["type"] == "Unigram" and model.get("byte_fallback", False) is False and set(forms) <= {*_FORMS}
-            plain = plain and metaspace["type"] == "Metaspace" and metaspace.get("prepend_scheme") == "always"
+            plain = (
+                model["type"] == "Unigram"
+                and model.get("byte_fallback", False) is False
+                and set(forms) <= {*_FORMS}
+            )
+            plain = (
+                plain
+                and metaspace["type"] == "Metaspace"
+                and metaspace.get("prepend_scheme") == "always"
+            )
             if not plain or not metaspace.get("split", True) or description.get("added_tokens"):
                 return None
             vocabulary = [(str(piece), float(score)) for piece, score in model["vocab"]]
-            unknown, mark, around = model["unk_id"], metaspace["replacement"], _around(description.get("post_processor"))
-            regular = len(dict(vocabulary)) == len(vocabulary) and all(math.isfinite(score) for _, score in vocabulary)
+            unknown, mark, around = (
+                model["unk_id"],
+                metaspace["replacement"],
+                _around(description.get("post_processor")),
+            )
+            regular = len(dict(vocabulary)) == len(vocabulary) and all(
+                math.isfinite(score) for _, score in vocabulary
+            )
             known = type(unknown) is int and 0 <= unknown < len(vocabulary)
             if not regular or not known or len(mark) != 1 or around is None:
                 return None
@@ -102,7 +119,12 @@ class UnigramPieces:
         form = form.replace(" ", self._mark)
         if form and not form.startswith(self._mark):
             form = self._mark + form
-        spans = [span for word in re.split(f"(?={re.escape(self._mark)})", form) if word for span in self._of_word(word)]
+        spans = [
+            span
+            for word in re.split(f"(?={re.escape(self._mark)})", form)
+            if word
+            for span in self._of_word(word)
+        ]
         return [place for place, _ in spans], [text for _, text in spans]
 
     def _of_word(self, word: str) -> list[tuple[int, str]]:
@@ -123,7 +145,8 @@ class UnigramPieces:
             assert last is not None, "it is on the best way"
             text = word[last.start : end]
             if found and last.piece == found[-1][0] == self._unknown:
-                found[-1] = self._unknown, text + found[-1][1]  # unknown characters side by side are one piece
+                # unknown characters side by side are one piece
+                found[-1] = self._unknown, text + found[-1][1]
             else:
                 found.append((last.piece, text))
             end = last.start
@@ -138,7 +161,9 @@ def _improve(best: list[_Best | None], end: int, way: _Best) -> None:
 
 
 def _around(post_processor: Mapping[str, Any] | None) -> tuple[list[int], list[int]] | None:
-    """Return the places of the special tokens before and after a text; None if a template does not say which."""
+    """Return the places of the special tokens before and after a text;
+    None if a template does not say which.
+    """
     if post_processor is None:
         return [], []
     if post_processor["type"] != "TemplateProcessing":

@@ -6,4 +6,6 @@ from parser.data.tasks.tags import TagTask
 from parser.data.tasks.task import Task
 
 TASKS: list[type[Task]] = [TagTask, HeadTask, LemmaTask]
-"""All tasks, in the order of their parameters; those that are learned after the parser come last."""
+"""All tasks, in the order of their parameters;
+those that are learned after the parser come last.
+"""

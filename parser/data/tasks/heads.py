@@ -1,4 +1,6 @@
-"""Heads and relations of all pairs of words, an auxiliary task; pointers and reranking use it in parsing."""
+"""Heads and relations of all pairs of words, an auxiliary task;
+pointers and reranking use it in parsing.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,12 @@ class HeadTask(Task):
     def extended(self, source: TaskSource) -> HeadTask | None:
         return _of(source.wanted.spec, source.relations)
 
-    def gold(self, sentences: Sequence[AttributeColumns], trees: Trees, relations: np.ndarray) -> np.ndarray:
-        """Return int32[2, tokens]: the positions of the heads in their sentences, and relations; negative if unknown."""
+    def gold(
+        self, sentences: Sequence[AttributeColumns], trees: Trees, relations: np.ndarray
+    ) -> np.ndarray:
+        """Return int32[2, tokens]: the positions of the heads in their sentences,
+        and relations; negative if unknown.
+        """
         return np.stack([trees.heads, relations])
 
     def shapes(self, spec: ClassifierSpec) -> Shapes:
@@ -47,9 +53,15 @@ class HeadTask(Task):
         return {f"relation_product.{kind}": self.relations.symbols for kind in ("weight", "bias")}
 
     @classmethod
-    def read(cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]) -> HeadTask | None:
+    def read(
+        cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]
+    ) -> HeadTask | None:
         return _of(contents.spec, relations)
 
 
 def _of(spec: ClassifierSpec | None, relations: Vocabulary) -> HeadTask | None:
-    return None if spec is None or spec.encoder is None or spec.encoder.heads is None else HeadTask(relations)
+    return (
+        None
+        if spec is None or spec.encoder is None or spec.encoder.heads is None
+        else HeadTask(relations)
+    )

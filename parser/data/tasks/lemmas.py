@@ -1,4 +1,6 @@
-"""Lemmas of words, by rules that are chosen from forms and predicted tags; they are learned after the parser."""
+"""Lemmas of words, by rules that are chosen from forms and predicted tags;
+they are learned after the parser.
+"""
 
 from __future__ import annotations
 
@@ -55,13 +57,18 @@ class LemmaTask(Task):
     def is_taught(self, sentences: Iterable[AttributeColumns]) -> bool:
         return any(lemma != EMPTY for sentence in sentences for lemma in sentence.lemmas)
 
-    def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return the percentage of right lemmas; without a gold lemma, any is right, as in the official evaluation."""
+    def scores(
+        self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]
+    ) -> dict[str, float]:
+        """Return the percentage of right lemmas; without a gold lemma, any is right,
+        as in the official evaluation.
+        """
         if not self.is_taught(sentences):
             return {}
         gold = [lemma for sentence in sentences for lemma in sentence.lemmas]
         right = [
-            predicted_lemma == lemma or lemma == EMPTY for predicted_lemma, lemma in zip(predicted["lemma"], gold, strict=True)
+            predicted_lemma == lemma or lemma == EMPTY
+            for predicted_lemma, lemma in zip(predicted["lemma"], gold, strict=True)
         ]
         return {"lemma": 100 * float(np.mean(right))}
 
@@ -72,7 +79,10 @@ class LemmaTask(Task):
         return spec.encoder.lemmas.shapes(tags, self.lemmas.rules.counts)
 
     def labels(self) -> dict[str, Labels]:
-        labels: dict[str, Labels] = {"bias": self.lemmas.rules.symbols, **labels_of_values("outputs", self.lemmas.rules)}
+        labels: dict[str, Labels] = {
+            "bias": self.lemmas.rules.symbols,
+            **labels_of_values("outputs", self.lemmas.rules),
+        }
         for column, values in self.tags.items():
             labels |= labels_of_values(f"inputs.{column}", values)
         return labels
@@ -81,23 +91,33 @@ class LemmaTask(Task):
         return {self.name: self.lemmas.described()}
 
     @classmethod
-    def read(cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]) -> LemmaTask | None:
+    def read(
+        cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]
+    ) -> LemmaTask | None:
         content = contents.vocabularies
         if cls.name not in content or contents.without_lemmas:
             return None
         tags = _tags(tasks)
         lemmas = Lemmas.read(content[cls.name], tags)
-        if contents.spec is None or contents.spec.encoder is None or contents.spec.encoder.lemmas is None:
+        if (
+            contents.spec is None
+            or contents.spec.encoder is None
+            or contents.spec.encoder.lemmas is None
+        ):
             raise OptimalStepError("there are rules for lemmas, but there is nothing to score them")
         return cls(lemmas, tags)
 
 
 def _extended(old_lemmas: Lemmas | None, source: TaskSource) -> LemmaTask | None:
-    """Return the task with the known lemmas, extended by lemmas of the sentences; None if there are none or none are wanted."""
+    """Return the task with the known lemmas, extended by lemmas of the sentences; None if there are
+    none or none are wanted.
+    """
     if LemmaTask.name not in source.wanted.task_epochs:
         return None
     tags = _tags(source.tasks)
-    new_lemmas = Lemmas.of(source.tagged, list(tags), () if old_lemmas is None else old_lemmas.told_by_tags)
+    new_lemmas = Lemmas.of(
+        source.tagged, list(tags), () if old_lemmas is None else old_lemmas.told_by_tags
+    )
     if old_lemmas is not None and new_lemmas is not None:
         return LemmaTask(old_lemmas.extended(new_lemmas), tags)
     lemmas = new_lemmas if old_lemmas is None else old_lemmas

@@ -36,8 +36,13 @@ class TagTask(Task):
     def new(cls, source: TaskSource) -> TagTask | None:
         """Return the task; columns with a single value are left out."""
         wanted = [column for column in source.wanted.task_weights if column in TAGS]
-        values = {column: [value for s in source.sentences for value in getattr(s, column)] for column in wanted}
-        symbols = {column: Vocabulary.of(column_values).symbols for column, column_values in values.items()}
+        values = {
+            column: [value for s in source.sentences for value in getattr(s, column)]
+            for column in wanted
+        }
+        symbols = {
+            column: Vocabulary.of(column_values).symbols for column, column_values in values.items()
+        }
         columns = {
             column: tag_vocabulary(column, column_symbols)
             for column, column_symbols in symbols.items()
@@ -47,7 +52,10 @@ class TagTask(Task):
 
     def extended(self, source: TaskSource) -> TagTask:
         columns = {
-            column: tag_vocabulary(column, vocabulary.extended(value for s in source.tagged for value in getattr(s, column)))
+            column: tag_vocabulary(
+                column,
+                vocabulary.extended(value for s in source.tagged for value in getattr(s, column)),
+            )
             for column, vocabulary in self.columns.items()
         }
         if self.sets is None or not self.sets.complete:
@@ -72,32 +80,47 @@ class TagTask(Task):
     def shapes(self, spec: ClassifierSpec) -> Shapes:
         assert spec.encoder is not None, "an encoder predicts tags"
         return _known(spec).shapes(
-            spec.encoder.size, {column: vocabulary.counts for column, vocabulary in self.columns.items()}
+            spec.encoder.size,
+            {column: vocabulary.counts for column, vocabulary in self.columns.items()},
         )
 
     def labels(self) -> dict[str, Labels]:
-        labels: dict[str, Labels] = {f"biases.{column}": vocabulary.symbols for column, vocabulary in self.columns.items()}
+        labels: dict[str, Labels] = {
+            f"biases.{column}": vocabulary.symbols for column, vocabulary in self.columns.items()
+        }
         for column, vocabulary in self.columns.items():
-            labels |= labels_of_values(f"outputs.{column}", vocabulary) | labels_of_values(f"inputs.{column}", vocabulary)
+            labels |= labels_of_values(f"outputs.{column}", vocabulary) | labels_of_values(
+                f"inputs.{column}", vocabulary
+            )
         return labels
 
     @property
     def symbols(self) -> dict[str, list[str]]:
-        return {f"tags of {column}": vocabulary.symbols for column, vocabulary in self.columns.items()}
+        return {
+            f"tags of {column}": vocabulary.symbols for column, vocabulary in self.columns.items()
+        }
 
     def described(self) -> dict[str, Any]:
-        content: dict[str, Any] = {"tags": {column: vocabulary.symbols for column, vocabulary in self.columns.items()}}
+        content: dict[str, Any] = {
+            "tags": {column: vocabulary.symbols for column, vocabulary in self.columns.items()}
+        }
         return content if self.sets is None else content | {"tag_sets": self.sets.described()}
 
     @classmethod
-    def read(cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]) -> TagTask | None:
+    def read(
+        cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]
+    ) -> TagTask | None:
         tags = contents.vocabularies.get("tags", {})
         check_type(tags, dict, "tags")
         for column, values in tags.items():
             for value in strings(values, f"tags.{column}"):
                 check_written(f"value of {column}", value)
         columns = {column: tag_vocabulary(column, symbols) for column, symbols in tags.items()}
-        if columns and (contents.spec is None or contents.spec.encoder is None or contents.spec.encoder.tagger is None):
+        if columns and (
+            contents.spec is None
+            or contents.spec.encoder is None
+            or contents.spec.encoder.tagger is None
+        ):
             raise OptimalStepError("there are tags, but there is no tagger to predict them")
         named = "tag_sets" in contents.vocabularies
         sets = TagSets.read(contents.vocabularies["tag_sets"], columns) if named else None

@@ -1,12 +1,15 @@
-"""The interface of tasks. A task is a prediction of an encoder about words, besides the parser's transitions.
+"""The interface of tasks. A task is a prediction of an encoder about words,
+besides the parser's transitions.
 
-A task has gold data, shapes of parameters, entries in a model's folder, and new values from further sentences. Two functions
-make its scorer: ``module_of_task`` (networks/tasks.py) in training, and ``frozen_task`` (inference/tasks.py) in parsing,
-without torch. docs/adding_a_task.md shows how to add a task.
+A task has gold data, shapes of parameters, entries in a model's folder, and new values from further
+sentences. Two functions make its scorer: ``module_of_task`` (networks/tasks.py) in training, and
+``frozen_task`` (inference/tasks.py) in parsing, without torch. docs/adding_a_task.md shows how to
+add a task.
 
-Tasks differ in three ways. A task with ``columns`` chooses among values of each word, from the outputs of a ``layer``, and the
-layers above may read its choice. A task without them scores something else: pairs of words, or rules. A task that is not
-``in_passes`` is learned after the parser: it changes nothing else, and may be new to a model that is trained further.
+Tasks differ in three ways. A task with ``columns`` chooses among values of each word, from the
+outputs of a ``layer``, and the layers above may read its choice. A task without them scores
+something else: pairs of words, or rules. A task that is not ``in_passes`` is learned after the
+parser: it changes nothing else, and may be new to a model that is trained further.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ from parser.model_folder import Contents
 from parser.network_spec import ClassifierSpec, Shapes
 
 FormScores = Callable[[Sequence[str], np.ndarray], np.ndarray]
-"""Returns float32[m, outputs], such as scores of rules, for m forms and the places of their tokens (int[m])."""
+"""Returns float32[m, outputs], such as scores of rules,
+for m forms and the places of their tokens (int[m]).
+"""
 
 
 class TaskWishes(Protocol):
@@ -53,7 +58,8 @@ class TaskSource:
     Attributes:
         wanted: the plan's settings of tasks.
         sentences: the training sentences that vocabularies are made of.
-        tagged: the same sentences; columns without gold values have the predictions of the model that is trained further.
+        tagged: the same sentences; columns without gold values have the predictions of the model
+            that is trained further.
         relations: the parser's relations.
         tasks: the tasks that come before in the list.
     """
@@ -69,7 +75,8 @@ class Task(ABC):
     """A task of an encoder.
 
     Attributes:
-        name: the name of the task, and of its module of torch: its parameters are called ``NAME.PARAMETER`` in the encoder.
+        name: the name of the task, and of its module of torch: its parameters are called
+            ``NAME.PARAMETER`` in the encoder.
         in_passes: whether it is learned in the passes, with the parser; else afterwards.
     """
 
@@ -96,7 +103,8 @@ class Task(ABC):
 
     @classmethod
     def learned_with(cls, columns: Iterable[str]) -> dict[str, Any]:
-        """Return the settings ``encoder.NAME.KEY`` that a model does not store, for further training that does not say them.
+        """Return the settings ``encoder.NAME.KEY`` that a model does not store, for further
+        training that does not say them.
 
         ``columns``: the names of the model's columns of this task.
         """
@@ -104,7 +112,9 @@ class Task(ABC):
 
     @property
     def columns(self) -> Mapping[str, Vocabulary]:
-        """By name, the values of each column that it chooses among, in the order of gold(); scores do without reserved ones."""
+        """By name, the values of each column that it chooses among, in the order of gold(); scores
+        do without reserved ones.
+        """
         return {}
 
     @property
@@ -117,7 +127,9 @@ class Task(ABC):
         values: Sequence[str] = getattr(sentence, column)
         return values
 
-    def gold(self, sentences: Sequence[AttributeColumns], trees: Trees, relations: np.ndarray) -> np.ndarray:
+    def gold(
+        self, sentences: Sequence[AttributeColumns], trees: Trees, relations: np.ndarray
+    ) -> np.ndarray:
         """Return int32[rows, tokens], the targets of sentences, with a root before each.
 
         A column's row holds the numbers of its values, ROOT and UNKNOWN included.
@@ -128,15 +140,22 @@ class Task(ABC):
             relations: int32[tokens], the parser's relations; negative if unknown.
         """
         return numbers_of_columns(
-            {column: [self.values(sentence, column) for sentence in sentences] for column in self.columns}, self.columns
+            {
+                column: [self.values(sentence, column) for sentence in sentences]
+                for column in self.columns
+            },
+            self.columns,
         )
 
     def is_taught(self, sentences: Iterable[AttributeColumns]) -> bool:
         """Return whether sentences have gold data of a task that is learned after the parser."""
         return False
 
-    def scores(self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return the scores in metrics.json of a task that is learned after the parser; GoldSplit scores the columns of others.
+    def scores(
+        self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]
+    ) -> dict[str, float]:
+        """Return the scores in metrics.json of a task that is learned after the parser; GoldSplit
+        scores the columns of others.
 
         Args:
             sentences: gold sentences; ones without gold data have no scores.
@@ -145,11 +164,15 @@ class Task(ABC):
         return {}
 
     def layer(self, spec: ClassifierSpec) -> int | None:
-        """Return the layer of the encoder, from 1, whose outputs ``columns`` are chosen from; None: there are no columns."""
+        """Return the layer of the encoder, from 1, whose outputs ``columns`` are chosen from;
+        None: there are no columns.
+        """
         return None
 
     def width(self, spec: ClassifierSpec) -> int:
-        """Return the length of the vectors that it adds to the input of the layer above ``layer``."""
+        """Return the length of the vectors that it adds to the input of the layer above
+        ``layer``.
+        """
         return 0
 
     @abstractmethod
@@ -157,7 +180,9 @@ class Task(ABC):
         """Return the shapes of its parameters, by their names in its module."""
 
     def labels(self) -> dict[str, Labels]:
-        """Return, by parameter with a row for each value, the values of its rows; extension by new values keeps the rows."""
+        """Return, by parameter with a row for each value, the values of its rows; extension by new
+        values keeps the rows.
+        """
         return {}
 
     @property
@@ -184,7 +209,9 @@ class Task(ABC):
         """
 
 
-def numbers_of_columns(values: Mapping[str, Sequence[Sequence[str]]], known: Mapping[str, Vocabulary]) -> np.ndarray:
+def numbers_of_columns(
+    values: Mapping[str, Sequence[Sequence[str]]], known: Mapping[str, Vocabulary]
+) -> np.ndarray:
     """Return int32[columns, tokens], the numbers of values; UNKNOWN if unknown.
 
     Args:
@@ -201,4 +228,6 @@ def numbers_of_columns(values: Mapping[str, Sequence[Sequence[str]]], known: Map
 def labels_of_values(name: str, values: Vocabulary) -> dict[str, Labels]:
     """Return the labels of the parameters of ValueCounts.shapes, whose names begin with a name."""
     labels: dict[str, Labels] = {f"{name}.whole": values.symbols}
-    return labels | ({f"{name}.elements": values.vector_labels} if isinstance(values, SetVocabulary) else {})
+    return labels | (
+        {f"{name}.elements": values.vector_labels} if isinstance(values, SetVocabulary) else {}
+    )

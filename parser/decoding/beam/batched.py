@@ -1,7 +1,8 @@
-"""Beam search over copies of configurations, for any transition system and any model: the readable reference.
+"""Beam search over copies of configurations, for any transition system and any model:
+the readable reference.
 
-All items of all sentences are scored together; then items are selected for each sentence separately. compiled.py gives the same
-results faster for arc-standard and Attardi's system.
+All items of all sentences are scored together; then items are selected for each sentence
+separately. compiled.py gives the same results faster for arc-standard and Attardi's system.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class BatchedItems:
 
     Attributes:
         now: their configurations.
-        numbers: int64[items], the sentence of each item; the items of a sentence are neighbours, the best first.
+        numbers: int64[items], the sentence of each item;
+            the items of a sentence are neighbours, the best first.
         totals: float64[items], their scores.
     """
 
@@ -42,7 +44,11 @@ class BatchedItems:
 
     def take(self, rows: np.ndarray) -> BatchedItems:
         """Return copies of some items."""
-        return BatchedItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
+        return BatchedItems(
+            Configurations(*(array[rows] for array in self.now)),
+            self.numbers[rows],
+            self.totals[rows],
+        )
 
 
 def search_batched(
@@ -64,8 +70,14 @@ def search_batched(
     while len(rows := system.unfinished(items.now)):
         transitions = system.transitions(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, transitions))
-        allowed = None if restriction is None else restriction(items.now, rows, items.numbers[rows], transitions)
-        items = advance_items(items, rows, system, transitions, scores, beam, single_root=single_root, allowed=allowed).items
+        allowed = (
+            None
+            if restriction is None
+            else restriction(items.now, rows, items.numbers[rows], transitions)
+        )
+        items = advance_items(
+            items, rows, system, transitions, scores, beam, single_root=single_root, allowed=allowed
+        ).items
     return items
 
 
@@ -75,7 +87,8 @@ class NextItems:
 
     Attributes:
         parents: int64[items], the item that each was made from.
-        columns: int32[items], the transition that made it; NO_NODE: the item was final and is unchanged.
+        columns: int32[items], the transition that made it; NO_NODE:
+            the item was final and is unchanged.
     """
 
     items: BatchedItems
@@ -102,7 +115,8 @@ def advance_items(
         transitions: the transitions of these m items.
         scores: float32[feature rows, outputs], their scores.
         single_root: see parse_batched().
-        allowed: the allowed transitions; None: all. Forbidden ones still count in the normalization of local scores.
+        allowed: the allowed transitions; None: all.
+            Forbidden ones still count in the normalization of local scores.
     """
     parents, columns, relations, totals = [], [], [], []
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
@@ -113,12 +127,17 @@ def advance_items(
             rivals.append((float(items.totals[item]), item, NO_NODE, NO_NODE))
             continue
         about_item = items.totals[item], ranks[item]
-        best = _best_transitions(*about_item, system, transitions, scores, beam, single_root, allowed)
+        best = _best_transitions(
+            *about_item, system, transitions, scores, beam, single_root, allowed
+        )
         rivals += [(float(total), item, column, relation) for total, column, relation in best]
     for rivals in candidates.values():
-        # The sort is stable: among equal scores, the better item comes first, then the classifier's better output.
+        # The sort is stable: among equal scores, the better item comes first,
+        # then the classifier's better output.
         rivals.sort(key=lambda candidate: -candidate[0])
-        for total, item, column, relation in rivals if beam.merge is not Merge.NONE else rivals[: beam.size]:
+        for total, item, column, relation in (
+            rivals if beam.merge is not Merge.NONE else rivals[: beam.size]
+        ):
             parents.append(item)
             columns.append(column)
             relations.append(relation)
@@ -129,9 +148,17 @@ def advance_items(
     advancing = np.flatnonzero(taken != NO_NODE)
     parent_ranks = np.array([ranks[parents[row]] for row in advancing])
     system.apply(
-        new_items.now, advancing, _taken(transitions, parent_ranks), taken[advancing], np.array(relations, np.int32)[advancing]
+        new_items.now,
+        advancing,
+        _taken(transitions, parent_ranks),
+        taken[advancing],
+        np.array(relations, np.int32)[advancing],
     )
-    kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(new_items, beam.size)
+    kept = (
+        np.arange(len(parents))
+        if beam.merge is Merge.NONE
+        else _distinct_rows(new_items, beam.size)
+    )
     return NextItems(new_items.take(kept), np.array(parents)[kept], taken[kept])
 
 
@@ -145,7 +172,9 @@ def _best_transitions(
     single_root: bool,
     allowed: Allowed | None,
 ) -> list[tuple[float, int, int]]:
-    """Return the best columns and relations of one configuration, with the scores of the items that they make."""
+    """Return the best columns and relations of one configuration,
+    with the scores of the items that they make.
+    """
     root_relation = required_root_relation(system, single_root)
     pairs: list[tuple[int, int]] = []
     outputs: list[float] = []
@@ -155,7 +184,11 @@ def _best_transitions(
         block, head = transitions.blocks[row, column], transitions.heads[row, column]
         block_scores = scores[feature_row, system.block_starts[block] :]
         for relation in range(system.block_sizes[block]):
-            if head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation):
+            if (
+                head == NO_NODE
+                or root_relation == NO_NODE
+                or (head == 0) == (relation == root_relation)
+            ):
                 pairs.append((column, relation))
                 outputs.append(block_scores[relation])
     finite_scores = finite(np.array(outputs, np.float32))
@@ -170,11 +203,18 @@ def _best_transitions(
 
 def _taken(transitions: Transitions, rows: np.ndarray) -> Transitions:
     """Return the fields that apply() reads of the transitions of some configurations."""
-    return Transitions(transitions.rows[rows], transitions.blocks[rows], transitions.heads[rows], transitions.children[rows])
+    return Transitions(
+        transitions.rows[rows],
+        transitions.blocks[rows],
+        transitions.heads[rows],
+        transitions.children[rows],
+    )
 
 
 def _distinct_rows(items: BatchedItems, size: int) -> np.ndarray:
-    """Return int64[m], for each sentence the first ``size`` items whose configurations differ from all before them."""
+    """Return int64[m], for each sentence the first ``size`` items whose configurations differ from
+    all before them.
+    """
     kept, seen = [], set()
     counts: dict[int, int] = {}
     now = items.now
@@ -196,7 +236,13 @@ class BatchedBeamParser:
         scorer_of: makes the ``Scorer`` for some sentences.
     """
 
-    def __init__(self, system: TransitionSystem, table: Features, scorer_of: Callable[[Sentences], Scorer], beam: Beam) -> None:
+    def __init__(
+        self,
+        system: TransitionSystem,
+        table: Features,
+        scorer_of: Callable[[Sentences], Scorer],
+        beam: Beam,
+    ) -> None:
         self._system = system
         self._table = table
         self._scorer_of = scorer_of
@@ -238,11 +284,21 @@ class BatchedBeamParser:
             scorer = self._scorer_of(part)
             restriction = None if restriction_of is None else restriction_of(first, last)
             items = search_batched(
-                part, self._system, self._table, scorer, self._beam, single_root=single_root, restriction=restriction
+                part,
+                self._system,
+                self._table,
+                scorer,
+                self._beam,
+                single_root=single_root,
+                restriction=restriction,
             )
             trees: list[list[Tree]] = [[] for _ in range(len(part))]
-            for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):
+            for row, (number, total) in enumerate(
+                zip(items.numbers.tolist(), items.totals.tolist(), strict=True)
+            ):
                 inside = slice(1, items.now.lengths[row] + 1)
-                trees[number].append(Tree(total, items.now.heads[row, inside], items.now.relations[row, inside]))
+                trees[number].append(
+                    Tree(total, items.now.heads[row, inside], items.now.relations[row, inside])
+                )
             best_trees += [distinct(sentence_trees, k) for sentence_trees in trees]
         return best_trees

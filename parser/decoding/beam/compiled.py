@@ -1,8 +1,9 @@
 """Beam search in one compiled loop over the sentences, for arc-standard and Attardi's system.
 
-An item of step m is a configuration after m transitions, with the score of the best computation that leads to it. Each item of
-a step considers its best outputs, at most as many as the beam has items. Of all the new items that these make, the best are
-kept, in the order of their scores; others are never made. Trees share their parts (tree_stacks.py). batched.py is the reference
+An item of step m is a configuration after m transitions, with the score of the best computation
+that leads to it. Each item of a step considers its best outputs, at most as many as the beam has
+items. Of all the new items that these make, the best are kept, in the order of their scores; others
+are never made. Trees share their parts (tree_stacks.py). batched.py is the reference
 implementation.
 """
 
@@ -17,7 +18,14 @@ from parser import batch_sizes
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
-from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
+from parser.decoding.beam.tree_stacks import (
+    FULL,
+    TreeStacks,
+    clear,
+    read_trees,
+    take_transition,
+    top_nodes,
+)
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser, Layers
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed import sum_rows
@@ -53,20 +61,29 @@ class Items(NamedTuple):
         shape = 2 * tokens + 1, size
         cells, fronts, parents, outputs = np.empty((4, *shape), np.int32)
         totals, counts = np.empty(shape, np.float64), np.empty(shape[0], np.int32)
-        return cls(counts=counts, cells=cells, fronts=fronts, totals=totals, parents=parents, outputs=outputs)
+        return cls(
+            counts=counts,
+            cells=cells,
+            fronts=fronts,
+            totals=totals,
+            parents=parents,
+            outputs=outputs,
+        )
 
 
 class Expansion(NamedTuple):
     """Workspace for the expansion of the items of a step.
 
     Attributes:
-        scores: float32[size, outputs], the classifier's; minus infinity where an output is not applicable.
+        scores: float32[size, outputs], the classifier's;
+            minus infinity where an output is not applicable.
         norms: float64[size], the number that is subtracted from the scores of an item's outputs.
         best: int32[size], the best output that has not been taken yet; NO_NODE if none is left.
         totals: float64[size], the score of the item that ``best`` makes.
         taken: int32[size], how many outputs have been taken.
         tops: int32[size, elements], the nodes that features can see.
-        sums: float32[tokens + 2, units], the buffer's part of the hidden layer, by the buffer's front.
+        sums: float32[tokens + 2, units], the buffer's part of the hidden layer,
+            by the buffer's front.
         summed: bool[tokens + 2], whether this part has been computed.
     """
 
@@ -81,7 +98,9 @@ class Expansion(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int, layers: Layers, table: FeatureTable) -> Expansion:
-        """Allocate for a sentence of ``tokens`` tokens, and the classifier's layers and features."""
+        """Allocate for a sentence of ``tokens`` tokens,
+        and the classifier's layers and features.
+        """
         return cls(
             scores=np.empty((size, len(layers.bias)), np.float32),
             norms=np.empty(size, np.float64),
@@ -95,7 +114,9 @@ class Expansion(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Workspace of one configuration: see scores.py, greedy/compiled.py and tree_stacks.take_transition()."""
+    """Workspace of one configuration: see scores.py, greedy/compiled.py and
+    tree_stacks.take_transition().
+    """
 
     ahead: np.ndarray
     picked: np.ndarray
@@ -108,7 +129,9 @@ class Scratch(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, layers: Layers, table: FeatureTable) -> Scratch:
-        """Allocate for sentences of at most ``tokens`` tokens, and the classifier's layers and features."""
+        """Allocate for sentences of at most ``tokens`` tokens,
+        and the classifier's layers and features.
+        """
         units, outputs = len(layers.hidden_bias), len(layers.bias)
         return cls(
             ahead=np.empty(table.read_ahead, np.int32),
@@ -123,7 +146,9 @@ class Scratch(NamedTuple):
 
 
 class BeamOptions(NamedTuple):
-    """The number of items of a step, whether equal configurations merge, and whether scores are local."""
+    """The number of items of a step, whether equal configurations merge,
+    and whether scores are local.
+    """
 
     size: int
     merging: bool
@@ -146,7 +171,8 @@ class BeamWorkspace(NamedTuple):
 
 @kernel()
 def parse_sentences(offsets, model, rules, options, workspace, first, all_heads, all_relations):
-    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``; return the first that does not fit.
+    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``;
+    return the first that does not fit.
 
     Args:
         offsets: int64[sentences + 1], where they begin; see Sentences.
@@ -223,15 +249,21 @@ def score_item(model, rules, local, start, length, workspace, m, k):
     if not expansion.summed[front]:
         expansion.summed[front] = True
         count = pick_rows(start, stacks, tops, scratch.ahead, in_buffer, words, scratch.picked, 0)
-        sum_rows(layers.hidden_bias, words.activations, scratch.picked, count, expansion.sums[front])
+        sum_rows(
+            layers.hidden_bias, words.activations, scratch.picked, count, expansion.sums[front]
+        )
     count = pick_rows(start, stacks, tops, scratch.ahead, others, words, scratch.picked, 0)
     sum_rows(expansion.sums[front], words.activations, scratch.picked, count, scratch.hidden)
-    expansion.best[k], expansion.norms[k] = score_outputs(layers, rules, size, buffered, local, scratch, row)
+    expansion.best[k], expansion.norms[k] = score_outputs(
+        layers, rules, size, buffered, local, scratch, row
+    )
 
 
 @kernel()
 def _next_output(expansion, k, total):
-    """Set ``best`` of item k to the next best output; among equal scores, the lower number comes first."""
+    """Set ``best`` of item k to the next best output; among equal scores,
+    the lower number comes first.
+    """
     row = expansion.scores[k]
     last = expansion.best[k]
     limit = row[last]
@@ -251,7 +283,8 @@ def _next_output(expansion, k, total):
 def select_items(rules, size, merging, workspace, m):
     """Make the items of step m + 1, best first, and return how many; FULL if the stacks are.
 
-    Among equal scores, the item with the better parent comes first, then the one with the classifier's better output.
+    Among equal scores, the item with the better parent comes first, then the one with the
+    classifier's better output.
     """
     stacks, items, expansion, scratch = workspace
     for k in range(items.counts[m]):
@@ -263,7 +296,9 @@ def select_items(rules, size, merging, workspace, m):
         chosen = NO_NODE
         highest = -np.inf
         for k in range(items.counts[m]):
-            if expansion.best[k] != NO_NODE and (chosen == NO_NODE or expansion.totals[k] > highest):
+            if expansion.best[k] != NO_NODE and (
+                chosen == NO_NODE or expansion.totals[k] > highest
+            ):
                 chosen = k
                 highest = expansion.totals[k]
         if chosen == NO_NODE:
@@ -271,7 +306,9 @@ def select_items(rules, size, merging, workspace, m):
         output = expansion.best[chosen]
         front = items.fronts[m, chosen]
         column, relation = transition_of(output, rules.n_relations)
-        cell = take_transition(stacks, items.cells[m, chosen], front, column, relation, scratch.elements, scratch.path)
+        cell = take_transition(
+            stacks, items.cells[m, chosen], front, column, relation, scratch.elements, scratch.path
+        )
         if cell == FULL:
             return FULL
         is_new = True
@@ -299,7 +336,14 @@ class BeamParser(CompiledParser):
 
     _system: Attardi
 
-    def __init__(self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, beam: Beam, threads: int = 1) -> None:
+    def __init__(
+        self,
+        weights: ClassifierWeights,
+        system: Attardi,
+        table: FeatureTable,
+        beam: Beam,
+        threads: int = 1,
+    ) -> None:
         super().__init__(weights, system, table, threads)
         self._table = table
         self.beam = beam
@@ -317,8 +361,16 @@ class BeamParser(CompiledParser):
             best_trees += [distinct(trees, k) for trees in search.final_trees(k)]
         return best_trees
 
-    def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> BeamSearch:
-        return BeamSearch(offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table)
+    def _search(
+        self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool
+    ) -> BeamSearch:
+        return BeamSearch(
+            offsets,
+            self.model_on(words),
+            AttardiRules.of(self._system, single_root),
+            self.beam,
+            self._table,
+        )
 
 
 class BeamSearch:
@@ -331,7 +383,14 @@ class BeamSearch:
 
     _workspace: BeamWorkspace
 
-    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: AttardiRules, beam: Beam, table: FeatureTable) -> None:
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        model: CompiledModel,
+        rules: AttardiRules,
+        beam: Beam,
+        table: FeatureTable,
+    ) -> None:
         self.offsets = offsets
         self.model = model
         self.rules = rules
@@ -347,7 +406,8 @@ class BeamSearch:
         self._search(self.offsets, heads, relations)
 
     def final_trees(self, k: int) -> Iterator[Iterable[Tree]]:
-        """Yield, for each sentence, scored trees of the last items, best first, among them the k best distinct ones.
+        """Yield, for each sentence, scored trees of the last items, best first,
+        among them the k best distinct ones.
 
         Read the trees of a sentence before going on: the next one reuses the workspace.
         """
@@ -362,7 +422,9 @@ class BeamSearch:
             yield int(self.offsets[s + 1] - self.offsets[s]) - 1
 
     def _search(self, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> None:
-        """Parse the sentences that begin at these offsets; enlarge the workspace whenever it is too small."""
+        """Parse the sentences that begin at these offsets;
+        enlarge the workspace whenever it is too small.
+        """
         first, last = 0, len(offsets) - 1
         while first < last:
             first = self._parse_from(first, offsets, heads, relations)
@@ -376,13 +438,21 @@ class BeamSearch:
         items = Items.allocate(self.tokens, self.beam.size) if times == 1 else self._workspace.items
         self._workspace = BeamWorkspace(stacks, items, self.expansion, self.scratch)
 
-    def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
-        """Parse the sentences from number ``first`` on; return the first for which the workspace is too small."""
+    def _parse_from(
+        self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray
+    ) -> int:
+        """Parse the sentences from number ``first`` on;
+        return the first for which the workspace is too small.
+        """
         options = BeamOptions.of(self.beam)
-        return parse_sentences(offsets, self.model, self.rules, options, self._workspace, first, heads, relations)
+        return parse_sentences(
+            offsets, self.model, self.rules, options, self._workspace, first, heads, relations
+        )
 
     def _last_trees(self, length: int, k: int) -> Iterable[Tree]:
-        """Yield the scored trees of the last items of the sentence searched last; see final_trees()."""
+        """Yield the scored trees of the last items of the sentence searched last;
+        see final_trees().
+        """
         stacks, items, _, scratch = self._workspace
         for rank in range(items.counts[2 * length]):
             heads, relations = np.empty((2, length + 1), np.int32)

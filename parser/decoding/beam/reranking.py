@@ -16,11 +16,13 @@ from parser.inference.weights import SentenceEncoder
 
 
 class RerankingParser:
-    """Ranks the trees of a beam by the beam's scores plus the encoder's log probabilities of their arcs.
+    """Ranks the trees of a beam by the beam's scores plus the encoder's log probabilities of their
+    arcs.
 
-    The encoder of recipe=text learns to predict the head and relation of each word separately (networks/tasks.py). Its errors
-    differ from the parser's, which sees one configuration at a time, but its heads need not form a tree. So the beam finds
-    trees, and the sum of both log probabilities chooses among them. Such reranking of k-best lists is long established (Collins
+    The encoder of recipe=text learns to predict the head and relation of each word separately
+    (networks/tasks.py). Its errors differ from the parser's, which sees one configuration at a
+    time, but its heads need not form a tree. So the beam finds trees, and the sum of both log
+    probabilities chooses among them. Such reranking of k-best lists is long established (Collins
     2000; Charniak and Johnson 2005).
 
     Args:
@@ -57,19 +59,40 @@ class RerankingParser:
         """Return the k best trees of each sentence, with the summed scores."""
         self.beam.check_k_best(k)
         spans = sentences.spans(batch_sizes.TOKENS_PER_SEARCH)
-        return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), k, single_root)]
+        return [
+            trees[:k]
+            for span in spans
+            for trees in self._ranked(sentences.span(*span), k, single_root)
+        ]
 
     def _ranked(self, sentences: Sentences, k: int, single_root: bool) -> Iterator[list[Tree]]:
-        """Yield the trees of each sentence, best first, k or more if found; trees of equal score keep the beam's order."""
+        """Yield the trees of each sentence, best first, k or more if found; trees of equal score
+        keep the beam's order.
+        """
         sentences = replace(sentences, vectors=self._encoder.encode(sentences))
         candidates = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
         vectors = self._encoder.arithmetic.floats(self._encoder.encode(sentences))
-        every = [(start, tree) for start, trees in zip(sentences.offsets.tolist(), candidates, strict=False) for tree in trees]
+        every = [
+            (start, tree)
+            for start, trees in zip(sentences.offsets.tolist(), candidates, strict=False)
+            for tree in trees
+        ]
         words = [np.arange(start + 1, start + 1 + len(tree.heads)) for start, tree in every]
         heads = [start + tree.heads for start, tree in every]
         relations = [tree.relations for _, tree in every]
-        by_arc = self._heads.log_probabilities(vectors, sentences.offsets, *map(np.concatenate, (words, heads, relations)))
-        by_tree = np.bincount(np.repeat(np.arange(len(every)), [*map(len, words)]), by_arc, len(every))
+        by_arc = self._heads.log_probabilities(
+            vectors, sentences.offsets, *map(np.concatenate, (words, heads, relations))
+        )
+        by_tree = np.bincount(
+            np.repeat(np.arange(len(every)), [*map(len, words)]), by_arc, len(every)
+        )
         totals = np.nan_to_num(by_tree + [tree.score for _, tree in every], nan=-np.inf)
-        for trees, scores in zip(candidates, np.split(totals, np.cumsum([len(trees) for trees in candidates])), strict=False):
-            yield [replace(trees[i], score=float(scores[i])) for i in np.argsort(-scores, kind="stable")]
+        for trees, scores in zip(
+            candidates,
+            np.split(totals, np.cumsum([len(trees) for trees in candidates])),
+            strict=False,
+        ):
+            yield [
+                replace(trees[i], score=float(scores[i]))
+                for i in np.argsort(-scores, kind="stable")
+            ]

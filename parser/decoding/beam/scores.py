@@ -1,12 +1,15 @@
-"""Scores of the transitions of one configuration, for the compiled beam searches, and their normalization.
+"""Scores of the transitions of one configuration, for the compiled beam searches,
+and their normalization.
 
-A configuration is given by the nodes at the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and the
-first tokens of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).
+A configuration is given by the nodes at the top of its stack, ``tops`` (int32[elements], see
+tree_stacks.top_nodes), and the first tokens of its buffer, ``ahead``
+(int32[at least as many as features read], NO_NODE after the last).
 
-Functions that are called for each configuration or position are inlined: passing tuples of arrays took as long as the work.
-finite() and normalizer() are the references for mask_scores() and log_partition(). log_partition() computes the exponential
-of the Cephes library in single precision, many numbers at a time. With numba, the C library's exponential takes one number at a
-time, which takes longer than a step of greedy parsing.
+Functions that are called for each configuration or position are inlined: passing tuples of arrays
+took as long as the work. finite() and normalizer() are the references for mask_scores() and
+log_partition(). log_partition() computes the exponential of the Cephes library in single precision,
+many numbers at a time. With numba, the C library's exponential takes one number at a time, which
+takes longer than a step of greedy parsing.
 """
 
 from __future__ import annotations
@@ -25,20 +28,27 @@ LOWEST, HIGHEST = np.float32(np.finfo(np.float32).min), np.float32(np.finfo(np.f
 
 
 def finite(scores: np.ndarray) -> np.ndarray:
-    """Return scores (float32[outputs]) as float64 without infinities; NaN becomes the lowest number."""
+    """Return scores (float32[outputs]) as float64 without infinities;
+    NaN becomes the lowest number.
+    """
     lowest = float(LOWEST)
-    return np.nan_to_num(scores.astype(np.float64), nan=lowest, posinf=float(HIGHEST), neginf=lowest)
+    return np.nan_to_num(
+        scores.astype(np.float64), nan=lowest, posinf=float(HIGHEST), neginf=lowest
+    )
 
 
 def normalizer(scores: np.ndarray, scored: Scores) -> float:
-    """Return the number to subtract from each of these scores, float64[applicable outputs]; see Scores."""
+    """Return the number to subtract from each of these scores, float64[applicable outputs];
+    see Scores.
+    """
     if scored is Scores.GLOBAL:
         return 0.0
     return float(scores.max() + np.log(np.exp(scores - scores.max()).sum()))
 
 
 _LOG2_E = np.float32(1.44269504)
-# The logarithm of 2 as a sum. The first part has few digits, so that its product with a whole number is exact.
+# The logarithm of 2 as a sum. The first part has few digits,
+# so that its product with a whole number is exact.
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUNDING = np.float32(1.5 * 2**23)  # adding it rounds to a whole number
 _LOWEST = np.float32(-87)  # below, exp(x) would be denormal
@@ -68,7 +78,9 @@ def log_partition(scores, highest, shares, powers):
 
 @kernel(fastmath={"contract", "nnan", "nsz"})
 def _exponentials(scores, highest, shares, powers):
-    """Fill in ``shares`` and ``powers``: exp(scores - highest) = shares * 2^k, with k in the last bits of ``powers``."""
+    """Fill in ``shares`` and ``powers``: exp(scores - highest) = shares * 2^k,
+    with k in the last bits of ``powers``.
+    """
     for o in range(len(scores)):
         x = scores[o] - highest
         x = x if x > _LOWEST else _LOWEST
@@ -95,14 +107,18 @@ def _products(shares, powers):
 
 @kernel(inline="always")
 def look_ahead(front, length, ahead):
-    """Fill in ``ahead`` for a sentence of ``length`` tokens whose buffer begins with token ``front``."""
+    """Fill in ``ahead`` for a sentence of ``length`` tokens whose buffer begins with token
+    ``front``.
+    """
     for i in range(len(ahead)):
         ahead[i] = front + i if front + i <= length else NO_NODE
 
 
 @kernel(inline="always")
 def read_position(stacks, tops, ahead, program):
-    """Return the token at a position (int32[9], see FeatureTable) and its relation; NO_NODE where there is none."""
+    """Return the token at a position (int32[9], see FeatureTable) and its relation;
+    NO_NODE where there is none.
+    """
     token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
     if program[0] != BUFFER:
         node, relation = find(stacks, tops, program)
@@ -128,7 +144,9 @@ def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
         token, relation = read_position(stacks, tops, ahead, positions.programs[a])
         if token != NO_NODE:
             if positions.places[a] != NO_NODE:
-                picked[count] = words.first + words.types[start + token] * words.per_type + positions.places[a]
+                picked[count] = (
+                    words.first + words.types[start + token] * words.per_type + positions.places[a]
+                )
                 count += 1
             if positions.relation_rows[a] != NO_NODE and relation != NO_NODE:
                 picked[count] = positions.relation_rows[a] + relation
@@ -138,7 +156,8 @@ def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
 
 @kernel(inline="always")
 def score_outputs(layers, rules, size, buffered, local, scratch, row):
-    """Fill in ``row`` from ``scratch.hidden``; return the best output, and the number to subtract from every score.
+    """Fill in ``row`` from ``scratch.hidden``; return the best output,
+    and the number to subtract from every score.
 
     Args:
         layers: the classifier's.
@@ -165,7 +184,9 @@ def finite_number(score):
 
 @kernel()
 def mask_scores(row, outputs, rules, size, buffered):
-    """Set the scores of outputs that are not applicable to minus infinity, and make all others finite."""
+    """Set the scores of outputs that are not applicable to minus infinity,
+    and make all others finite.
+    """
     for o in range(outputs):
         row[o] = finite_number(row[o])
     row[outputs:] = -np.inf
@@ -185,7 +206,9 @@ def mask_scores(row, outputs, rules, size, buffered):
 
 @kernel()
 def highest_output(row):
-    """Return the output with the highest score; among equal scores, the one with the lowest number."""
+    """Return the output with the highest score; among equal scores,
+    the one with the lowest number.
+    """
     best = 0
     highest = row[0]
     for o in range(1, len(row)):

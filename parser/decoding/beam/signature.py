@@ -1,10 +1,13 @@
-"""The signature by which items of a beam merge: the part of a stack that future scores can depend on.
+"""The signature by which items of a beam merge:
+the part of a stack that future scores can depend on.
 
-Huang and Sagae (2010), Section 3, merge items whose features are equal. They require features to be "bounded and monotonic":
-all that a step makes visible must follow from the visible ones before it. This module computes the smallest set with this
-property for any table of features, for arc-standard: for each depth d of the stack, the positions below s_d and the values read
-there. The set begins with the slots of the table, and is closed under the transitions. If a transition makes something visible
-at s0, it was visible before, at this place (q: the rest of a position; r1: the outermost right child; r2: the next one):
+Huang and Sagae (2010), Section 3, merge items whose features are equal. They require features to be
+"bounded and monotonic": all that a step makes visible must follow from the visible ones before it.
+This module computes the smallest set with this property for any table of features, for
+arc-standard: for each depth d of the stack, the positions below s_d and the values read there. The
+set begins with the slots of the table, and is closed under the transitions. If a transition makes
+something visible at s0, it was visible before, at this place (q: the rest of a position; r1: the
+outermost right child; r2: the next one):
 
     reduce_left (s0 becomes r1 of s1)
         r1.q at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
@@ -13,10 +16,12 @@ at s0, it was visible before, at this place (q: the rest of a position; r1: the 
     shift (s_d becomes s_{d+1})
         at depth d: all that is visible at depth d + 1
 
-The relation of the new child is the transition's own. The values read in the buffer follow from its front.
+The relation of the new child is the transition's own.
+The values read in the buffer follow from its front.
 
-A search compares an item with others before it is made. The values that features will read after a transition are read in the
-stacks before it: for a shift, one place further down; for a reduction, in the nodes that the reduction joins.
+A search compares an item with others before it is made. The values that features will read after a
+transition are read in the stacks before it: for a shift, one place further down; for a reduction,
+in the nodes that the reduction joins.
 """
 
 from __future__ import annotations
@@ -35,8 +40,9 @@ from parser.transitions.features import PROGRAM_LENGTH, RELATION, Slot, program_
 from parser.transitions.system import TransitionSystem, behaves_as
 
 Visible = tuple[tuple[tuple[str, int], ...], bool]
-"""The descents of a position below a stack element, such as (("l", 1), ("r", 2)), and whether the relation is read there, not
-the token."""
+"""The descents of a position below a stack element, such as (("l", 1), ("r", 2)), and whether the
+relation is read there, not the token.
+"""
 
 
 def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
@@ -45,16 +51,21 @@ def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
 
 
 def visible_positions(slots: Sequence[Slot]) -> list[set[Visible]]:
-    """Return, by depth of the stack, where two items must be equal to merge, closed under the rules of this module."""
+    """Return, by depth of the stack, where two items must be equal to merge,
+    closed under the rules of this module.
+    """
     visible: list[set[Visible]] = [set()]
     for slot in slots:
         base, *descents = slot.position.split(".")
         reads_relation = slot.attribute == RELATION
-        if base[0] != "s" or (reads_relation and not descents):  # a stack element has no relation yet
+        # a stack element has no relation yet
+        if base[0] != "s" or (reads_relation and not descents):
             continue
         depth = int(base[1:])
         visible += [set() for _ in range(depth + 1 - len(visible))]
-        visible[depth].add((tuple((descent[0], int(descent[1:])) for descent in descents), reads_relation))
+        visible[depth].add(
+            (tuple((descent[0], int(descent[1:])) for descent in descents), reads_relation)
+        )
     while _close(visible):
         pass
     return visible
@@ -77,18 +88,25 @@ def _close(visible: list[set[Visible]]) -> bool:
     return sum(map(len, visible)) > before
 
 
-def _add(visible: list[set[Visible]], depth: int, position: tuple[tuple[str, int], ...], reads_relation: bool) -> None:
+def _add(
+    visible: list[set[Visible]],
+    depth: int,
+    position: tuple[tuple[str, int], ...],
+    reads_relation: bool,
+) -> None:
     visible += [set() for _ in range(depth + 1 - len(visible))]
     visible[depth].add((position, reads_relation))
 
 
 class VisiblePositions(NamedTuple):
-    """The positions at which two items must be equal to merge, besides equal ``begins`` and ``fronts``.
+    """The positions at which two items must be equal to merge,
+    besides equal ``begins`` and ``fronts``.
 
     Attributes:
         programs: int32[positions, 9], the positions; see FeatureTable.
         reads_relation: bool[positions], whether the relation is read there, not the token.
-        newest: int32[3], by column of the transition, the position that reads the relation of the new arc; NO_NODE: none does.
+        newest: int32[3], by column of the transition, the position that reads the relation of the
+            new arc; NO_NODE: none does.
     """
 
     programs: np.ndarray
@@ -103,7 +121,10 @@ class VisiblePositions(NamedTuple):
             for depth, positions in enumerate(visible_positions(slots))
             for descents, reads_relation in positions
         )
-        names = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents) for depth, _, descents, _ in entries]
+        names = [
+            f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents)
+            for depth, _, descents, _ in entries
+        ]
         programs = [program_of(name) for name in names]
         newest = np.full(3, NO_NODE, np.int32)
         for column, side in ((1, "r"), (2, "l")):  # reduce_left, reduce_right
@@ -119,23 +140,30 @@ class VisiblePositions(NamedTuple):
 
 
 class SignatureItems(NamedTuple):
-    """The items of a sentence; row m of each array is step m, best first. signature_beam.py explains items.
+    """The items of a sentence; row m of each array is step m, best first.
+    signature_beam.py explains items.
 
-    All predictors of an item belong to one step, the one before the first token of s0 was shifted. So a predictor is the number
-    of an item of that step. The score of the shift is stored with the predictor.
+    All predictors of an item belong to one step, the one before the first token of s0 was shifted.
+    So a predictor is the number of an item of that step. The score of the shift is stored with the
+    predictor.
 
     Attributes:
         counts: int32[steps + 1], the number of items.
         cells: int32[steps + 1, size], the stacks of their best computations.
-        tops: int32[steps + 1, size, elements], the nodes at the top of these stacks; NO_NODE after the last.
+        tops: int32[steps + 1, size, elements], the nodes at the top of these stacks;
+            NO_NODE after the last.
         begins: int32[steps + 1, size], the first token of s0.
         fronts: int32[steps + 1, size], the first token of the buffer.
         prefixes, insides: float64[steps + 1, size].
-        shifts: float64[steps + 1, size], the score of the shift from each item, if the search looked at it.
-        predictor_counts, predictor_starts: int32 and int64[steps + 1, size], the item's part of ``predictors``.
+        shifts: float64[steps + 1, size], the score of the shift from each item,
+            if the search looked at it.
+        predictor_counts, predictor_starts: int32 and int64[steps + 1, size],
+            the item's part of ``predictors``.
         predictors: int32[capacity], numbers of items.
-        backpointers: int32[steps + 1, size, 3], the numbers of the first, last and best way to make an item by a reduction.
-        ways: int32[capacity, 4], for each way the numbers of the item and its predictor, the output, and the next way.
+        backpointers: int32[steps + 1, size, 3], the numbers of the first,
+            last and best way to make an item by a reduction.
+        ways: int32[capacity, 4], for each way the numbers of the item and its predictor, the
+            output, and the next way.
         costs: float64[capacity], the score of the transition of each way.
         used: int64[2], how many predictors and ways are in use.
     """
@@ -158,7 +186,9 @@ class SignatureItems(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
-        """Allocate for a sentence of ``tokens`` tokens, with ``times`` as many predictors and ways as items."""
+        """Allocate for a sentence of ``tokens`` tokens,
+        with ``times`` as many predictors and ways as items.
+        """
         shape = 2 * tokens + 1, size
         most = times * shape[0] * size
         return cls(
@@ -182,7 +212,9 @@ class SignatureItems(NamedTuple):
 
 @kernel()
 def step_of_predictors(items, m, k):
-    """Return the step of the predictors of item k of step m: before the tokens of s0, all but one of which are now children."""
+    """Return the step of the predictors of item k of step m: before the tokens of s0, all but one
+    of which are now children.
+    """
     return m - (2 * (items.fronts[m, k] - items.begins[m, k]) - 1)
 
 
@@ -191,8 +223,8 @@ def describe_transition(items, m, k, below, column):
     """Return the description of a transition for read_after() and find_same().
 
     Returns:
-        The column, the first tokens of s0 and of the buffer after the transition, and the nodes at the top of the stack of the
-        item before it and of the predictor ``below``.
+        The column, the first tokens of s0 and of the buffer after the transition, and the nodes at
+        the top of the stack of the item before it and of the predictor ``below``.
     """
     front, tops = items.fronts[m, k], items.tops[m, k]
     if column == 0:
@@ -203,13 +235,16 @@ def describe_transition(items, m, k, below, column):
 
 @kernel(inline="always")
 def read_after(positions, nodes, lists, described, relation, p):
-    """Return the token or the relation that position p reads after a transition, without making the item."""
+    """Return the token or the relation that position p reads after a transition,
+    without making the item.
+    """
     column, begin, _, tops, under = described
     program = positions.programs[p]
     depth = program[1]
     node, node_relation, place, before = np.int64(NO_NODE), np.int64(NO_NODE), 2, 0
     if column == 0:
-        node = np.int64(begin if depth == 0 else tops[depth - 1])  # a token without children is its own node
+        # a token without children is its own node
+        node = np.int64(begin if depth == 0 else tops[depth - 1])
     elif depth > 0:
         node = np.int64(under[depth])
     else:
@@ -230,7 +265,8 @@ def read_after(positions, nodes, lists, described, relation, p):
 
 @kernel()
 def find_same(positions, nodes, lists, seen, begins, fronts, first, end, described, relation):
-    """Return the first item from ``first`` to ``end - 1`` with the signature of a transition's result; NO_NODE if none has it.
+    """Return the first item from ``first`` to ``end - 1`` with the signature of a transition's
+    result; NO_NODE if none has it.
 
     Args:
         positions: the positions to compare besides ``begins`` and ``fronts``.
@@ -244,7 +280,9 @@ def find_same(positions, nodes, lists, seen, begins, fronts, first, end, describ
     for other in range(first, end):
         if begins[other] == begin and fronts[other] == front:
             p = 0
-            while p < len(positions.programs) and seen[other, p] == read_after(positions, nodes, lists, described, relation, p):
+            while p < len(positions.programs) and seen[other, p] == read_after(
+                positions, nodes, lists, described, relation, p
+            ):
                 p += 1
             if p == len(positions.programs):
                 return np.int64(other)

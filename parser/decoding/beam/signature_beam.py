@@ -1,26 +1,31 @@
-"""Beam search with dynamic programming for arc-standard: items that no feature can tell apart merge (Huang and Sagae 2010).
+"""Beam search with dynamic programming for arc-standard:
+items that no feature can tell apart merge (Huang and Sagae 2010).
 
-An item is (began, front, s0, s1, ...): the first token of s0, the first token of the buffer, and trees. The stack below s0 is
-not part of it. Its ``predictors`` are the items from which the first token of s0 was shifted; the item stands for all stacks
-that they make. Its scores:
+An item is (began, front, s0, s1, ...): the first token of s0, the first token of the buffer, and
+trees. The stack below s0 is not part of it. Its ``predictors`` are the items from which the first
+token of s0 was shifted; the item stands for all stacks that they make. Its scores:
 
-    shift    from I: prefix I.prefix + c, inside 0, predictors {(I, c)}, where c is the score of the shift
+    shift    from I: prefix I.prefix + c, inside 0, predictors {(I, c)},
+             where c is the score of the shift
     reduce   from I with each predictor (P, c): d = c + I.inside + the score of the transition in I;
              prefix P.prefix + d, inside P.inside + d, began P.began, predictors P.predictors
 
-The score of a shift is stored with the predictor, because it differs between predictors. ``began`` is part of an item: without
-it, predictors and insides of different stretches of the sentence would be combined. Items merge if their signatures
-(signature.py) are equal: the merged item has the higher prefix and inside, and all predictors and ways of both.
+The score of a shift is stored with the predictor, because it differs between predictors. ``began``
+is part of an item: without it, predictors and insides of different stretches of the sentence would
+be combined. Items merge if their signatures (signature.py) are equal: the merged item has the
+higher prefix and inside, and all predictors and ways of both.
 
-The search is one compiled loop over the sentences. In each step, the best possible new items are taken one by one, from
-streams. Each item opens a stream for its shift, and one for reductions with each of its predictors. A stream finds its next
-item from scores alone. If the signature of the next item is new, the item is made; else it is a further way to make an existing
-item. When the beam is full, the rest of the streams can only join existing items. All transitions that differ only in their
-relation are compared at once, since at most one of these relations is the item's.
+The search is one compiled loop over the sentences. In each step, the best possible new items are
+taken one by one, from streams. Each item opens a stream for its shift, and one for reductions with
+each of its predictors. A stream finds its next item from scores alone. If the signature of the next
+item is new, the item is made; else it is a further way to make an existing item. When the beam is
+full, the rest of the streams can only join existing items. All transitions that differ only in
+their relation are compared at once, since at most one of these relations is the item's.
 
-The trees of the last items are listed best first (best_trees). For each item, the k best derivations of distinct trees are
-found from the derivations of its parts (Huang and Chiang 2005, Algorithm 2). Trees are distinct if their parts are, so at most
-k derivations of each part are needed.
+The trees of the last items are listed best first (best_trees). For each item, the k best
+derivations of distinct trees are found from the derivations of its parts (Huang and Chiang 2005,
+Algorithm 2). Trees are distinct if their parts are, so at most k derivations of each part are
+needed.
 """
 
 from __future__ import annotations
@@ -33,7 +38,14 @@ import numpy as np
 
 from parser.beam_settings import Beam
 from parser.data.sentences import NO_NODE
-from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
+from parser.decoding.beam.compiled import (
+    BeamOptions,
+    BeamParser,
+    BeamSearch,
+    Expansion,
+    Scratch,
+    score_item,
+)
 from parser.decoding.beam.signature import (
     SignatureItems,
     VisiblePositions,
@@ -52,19 +64,23 @@ from parser.transitions.features import FeatureTable
 
 
 class Streams(NamedTuple):
-    """The streams of possible new items of a step, best first: for each item, one for its shift and one for each predictor.
+    """The streams of possible new items of a step, best first: for each item,
+    one for its shift and one for each predictor.
 
     Attributes:
         items: int32[streams], the item that is reduced, or shifted from.
         below: int32[streams], its predictor; NO_NODE: the stream of the shift.
-        at: int32[streams], the index of the next output in ``outputs`` of the item; NO_NODE after the last.
+        at: int32[streams], the index of the next output in ``outputs`` of the item;
+            NO_NODE after the last.
         prefixes, insides: float64[streams], the scores of the item that the next output makes.
         outputs: int32[size, size], the best outputs of each item, best first.
         n_outputs: int32[size], how many of them.
-        seen: int32[size, positions], the tokens and relations that each new item has at the visible positions.
+        seen: int32[size, positions], the tokens and relations that each new item has at the visible
+            positions.
         predictors: int32[size, size], the predictors of the new items.
         n_predictors: int32[size], how many of them.
-        pending: int32[tokens + 1, 4], workspace of _read_tree(): step and number of an item, head and relation of its root.
+        pending: int32[tokens + 1, 4], workspace of _read_tree(): step and number of an item, head
+            and relation of its root.
     """
 
     items: np.ndarray
@@ -116,7 +132,9 @@ def open_streams(size, items, m, expansion, streams):
 
 @kernel()
 def best_outputs(row, limit, outputs):
-    """Fill in the outputs with the highest scores, best first, the lower number first among equals; return how many."""
+    """Fill in the outputs with the highest scores, best first,
+    the lower number first among equals; return how many.
+    """
     count = 0
     for o in range(len(row)):
         score = row[o]
@@ -134,7 +152,9 @@ def best_outputs(row, limit, outputs):
 
 @kernel()
 def look(items, m, expansion, streams, s, at):
-    """Move stream s to its first output from index ``at`` on, and compute the scores of the item that this output makes."""
+    """Move stream s to its first output from index ``at`` on, and compute the scores of the item
+    that this output makes.
+    """
     k, below = streams.items[s], streams.below[s]
     shifts = below == NO_NODE
     while at < streams.n_outputs[k] and (streams.outputs[k, at] == 0) != shifts:
@@ -155,14 +175,18 @@ def look(items, m, expansion, streams, s, at):
 
 @kernel()
 def gain_of(items, m, expansion, k, below, output):
-    """Return the gain that a reduction of the item with a predictor adds to the predictor's scores."""
+    """Return the gain that a reduction of the item with a predictor adds to the predictor's
+    scores.
+    """
     cost = np.float64(expansion.scores[k, output]) - expansion.norms[k]
     return items.shifts[step_of_predictors(items, m, k), below] + items.insides[m, k] + cost
 
 
 @kernel()
 def best_stream(streams, count):
-    """Return the stream with the best next item; among equals, the better parent comes first, then the better predictor."""
+    """Return the stream with the best next item; among equals, the better parent comes first,
+    then the better predictor.
+    """
     best = NO_NODE
     for s in range(count):
         if streams.at[s] == NO_NODE:
@@ -172,7 +196,9 @@ def best_stream(streams, count):
         elif streams.prefixes[s] == streams.prefixes[best]:
             inside, highest = streams.insides[s], streams.insides[best]
             same_item = streams.items[s] == streams.items[best]
-            if inside > highest or (inside == highest and same_item and streams.below[s] < streams.below[best]):
+            if inside > highest or (
+                inside == highest and same_item and streams.below[s] < streams.below[best]
+            ):
                 best = s
     return best
 
@@ -188,11 +214,15 @@ class SignatureWorkspace(NamedTuple):
 
 
 @kernel()
-def parse_sentences(offsets, model, rules, options, positions, workspace, first, all_heads, all_relations):
-    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``; return the first that does not fit.
+def parse_sentences(
+    offsets, model, rules, options, positions, workspace, first, all_heads, all_relations
+):
+    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``;
+    return the first that does not fit.
 
     Args:
-        offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
+        offsets, model, rules, options, first, all_heads, all_relations: see
+            compiled.parse_sentences().
         positions: the positions at which two stacks must be equal for items to merge.
         workspace: a SignatureWorkspace; afterwards it holds the items of the last sentence.
     """
@@ -248,13 +278,20 @@ def _make_items(rules, size, positions, workspace, m):
         output = streams.outputs[k, streams.at[s]]
         column, relation = transition_of(output, rules.n_relations)
         described = describe_transition(items, m, k, below, column)
-        other = find_same(positions, nodes, lists, streams.seen, begins, fronts, 0, n_items, described, relation)
+        other = find_same(
+            positions, nodes, lists, streams.seen, begins, fronts, 0, n_items, described, relation
+        )
         if other == NO_NODE:
             other = n_items
-            if _make_item(stacks, items, streams, m, s, column, relation, n_items, scratch.path) == FULL:
+            if (
+                _make_item(stacks, items, streams, m, s, column, relation, n_items, scratch.path)
+                == FULL
+            ):
                 return np.int64(FULL)
             for p in range(len(positions.programs)):
-                streams.seen[n_items, p] = read_after(positions, nodes, lists, described, relation, p)
+                streams.seen[n_items, p] = read_after(
+                    positions, nodes, lists, described, relation, p
+                )
             n_items += 1
         if _join(items, expansion, streams, m, s, output, other) == FULL:
             return np.int64(FULL)
@@ -267,7 +304,9 @@ def _make_items(rules, size, positions, workspace, m):
 
 @kernel()
 def _make_item(stacks, items, streams, m, s, column, relation, new, path):
-    """Make item ``new`` of step m + 1 from stream s, without ways and predictors yet; return FULL if the workspace is."""
+    """Make item ``new`` of step m + 1 from stream s, without ways and predictors yet;
+    return FULL if the workspace is.
+    """
     k, below = streams.items[s], streams.below[s]
     front = items.fronts[m, k]
     earlier = step_of_predictors(items, m, k)
@@ -275,7 +314,11 @@ def _make_item(stacks, items, streams, m, s, column, relation, new, path):
         cell = number(stacks.cells, front, items.cells[m, k], 0)
     else:
         under, top = items.tops[earlier, below, 0], items.tops[m, k, 0]
-        joined = attach(stacks, under, top, relation, path) if column == 1 else attach(stacks, top, under, relation, path)
+        joined = (
+            attach(stacks, under, top, relation, path)
+            if column == 1
+            else attach(stacks, top, under, relation, path)
+        )
         if joined == FULL:
             return np.int64(FULL)
         cell = number(stacks.cells, joined, stacks.cells.keys[items.cells[earlier, below], 1], 0)
@@ -294,7 +337,9 @@ def _make_item(stacks, items, streams, m, s, column, relation, new, path):
 
 @kernel()
 def _join(items, expansion, streams, m, s, output, new):
-    """Add to item ``new`` of step m + 1 one more way or predictor, an output of stream s; return FULL if the workspace is."""
+    """Add to item ``new`` of step m + 1 one more way or predictor, an output of stream s; return
+    FULL if the workspace is.
+    """
     k, below = streams.items[s], streams.below[s]
     if below == NO_NODE:
         _add_predictor(streams, new, k)
@@ -336,7 +381,9 @@ def _add_predictor(streams, new, predictor):
 
 @kernel()
 def _join_all(rules, positions, workspace, m, count):
-    """Join the rest of the streams with the items of step m + 1 of equal signature; return FULL if the workspace is."""
+    """Join the rest of the streams with the items of step m + 1 of equal signature;
+    return FULL if the workspace is.
+    """
     stacks, items, expansion, streams, _ = workspace
     nodes = stacks.nodes.keys
     lists = stacks.lists.keys
@@ -357,10 +404,23 @@ def _join_all(rules, positions, workspace, m, count):
                     continue
                 relation = np.int64(NO_NODE if newest == NO_NODE else streams.seen[other, newest])
                 output = 1 + (column - 1) * rules.n_relations + relation
-                if newest != NO_NODE and (relation == NO_NODE or not _is_among(row, outputs, output)):
+                if newest != NO_NODE and (
+                    relation == NO_NODE or not _is_among(row, outputs, output)
+                ):
                     continue
                 if (
-                    find_same(positions, nodes, lists, streams.seen, begins, fronts, other, other + 1, described, relation)
+                    find_same(
+                        positions,
+                        nodes,
+                        lists,
+                        streams.seen,
+                        begins,
+                        fronts,
+                        other,
+                        other + 1,
+                        described,
+                        relation,
+                    )
                     == NO_NODE
                 ):
                     continue
@@ -374,7 +434,9 @@ def _join_all(rules, positions, workspace, m, count):
 
 @kernel()
 def _is_among(row, outputs, output):
-    """Return whether an output is among ``outputs``, which follow each other in the order of best_outputs()."""
+    """Return whether an output is among ``outputs``,
+    which follow each other in the order of best_outputs().
+    """
     return not _is_better(row, output, outputs[0]) and not _is_better(row, outputs[-1], output)
 
 
@@ -385,7 +447,9 @@ def _is_better(row, output, other):
 
 @kernel()
 def _keep_predictors(items, streams, m):
-    """Copy the predictors of the items of step m from ``streams`` to ``items``; return FULL if the workspace is."""
+    """Copy the predictors of the items of step m from ``streams`` to ``items``;
+    return FULL if the workspace is.
+    """
     for new in range(items.counts[m]):
         first, count = items.used[0], streams.n_predictors[new]
         if first + count > len(items.predictors):
@@ -400,8 +464,9 @@ def _keep_predictors(items, streams, m):
 def _read_tree(items, m, k, rules, pending, start, heads, relations):
     """Fill in the arcs of the best computation of item k of step m.
 
-    In the best way to make an item, its parent or its predictor became the head, and the head has the item's root. So the loop
-    follows heads down to a token, the root, while the children wait in ``pending`` for their turn.
+    In the best way to make an item, its parent or its predictor became the head, and the head has
+    the item's root. So the loop follows heads down to a token, the root, while the children wait in
+    ``pending`` for their turn.
     """
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = m, k, NO_NODE, NO_NODE
     count = 1
@@ -438,7 +503,8 @@ class Derivation(NamedTuple):
 
     Attributes:
         score: the score of its transitions, without that shift.
-        tree: its root, and the numbers of its lists of left and right children, as in tree_stacks.py: equal for equal trees.
+        tree: its root, and the numbers of its lists of left and right children, as in
+            tree_stacks.py: equal for equal trees.
         arc: the child's token and the relation of the last arc; its head is the root of the tree.
         parts: the derivations of the two trees that the last arc joined; () for a single token.
     """
@@ -449,17 +515,29 @@ class Derivation(NamedTuple):
     parts: tuple[Derivation, ...] = ()
 
 
-def ways_of(items: SignatureItems, m: int, k: int) -> Iterator[tuple[tuple[int, int], tuple[int, int], int, float]]:
-    """Yield the ways to make item k of step m by a reduction: the reduced item, its predictor, the output, and its score."""
+def ways_of(
+    items: SignatureItems, m: int, k: int
+) -> Iterator[tuple[tuple[int, int], tuple[int, int], int, float]]:
+    """Yield the ways to make item k of step m by a reduction: the reduced item, its predictor, the
+    output, and its score.
+    """
     way = items.backpointers[m, k, 0]
     while way != NO_NODE:
         above, below, output, following = items.ways[way].tolist()
-        yield (m - 1, above), (int(step_of_predictors(items, m - 1, above)), below), output, float(items.costs[way])
+        yield (
+            (m - 1, above),
+            (int(step_of_predictors(items, m - 1, above)), below),
+            output,
+            float(items.costs[way]),
+        )
         way = following
 
 
-def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, k: int) -> Iterator[Tree]:
-    """Yield the trees of the items of the last step, best first, at least the k best; a tree may come several times.
+def best_trees(
+    items: SignatureItems, step: int, tokens: int, n_relations: int, k: int
+) -> Iterator[Tree]:
+    """Yield the trees of the items of the last step, best first, at least the k best;
+    a tree may come several times.
 
     Args:
         items: the items of a sentence.
@@ -474,7 +552,9 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
     while waiting:  # no recursion: items are as deep as sentences are long
         place = waiting[-1]
         ways = [] if place in derivations else [*ways_of(items, *place)]
-        if unknown := [part for above, below, *_ in ways for part in (above, below) if part not in derivations]:
+        if unknown := [
+            part for above, below, *_ in ways for part in (above, below) if part not in derivations
+        ]:
             waiting += unknown
             continue
         waiting.pop()
@@ -482,7 +562,15 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
             joined = []
             for above, below, output, cost in ways:
                 transition = transition_of(output, n_relations)
-                joined.append((derivations[above], derivations[below], float(items.shifts[below]), cost, transition))
+                joined.append(
+                    (
+                        derivations[above],
+                        derivations[below],
+                        float(items.shifts[below]),
+                        cost,
+                        transition,
+                    )
+                )
             derivations[place] = _best(joined, numbers, k)
         elif place not in derivations:
             tree = int(items.begins[place]), NO_NODE, NO_NODE
@@ -492,17 +580,24 @@ def best_trees(items: SignatureItems, step: int, tokens: int, n_relations: int, 
         yield Tree(derivation.score, *_arcs(derivation, tokens))
 
 
-def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: int) -> list[Derivation]:
-    """Return the k best derivations of distinct trees; ``numbers``: the number of each triple (tree_stacks.py), with new ones.
+def _best(
+    ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: int
+) -> list[Derivation]:
+    """Return the k best derivations of distinct trees; ``numbers``: the number of each triple
+    (tree_stacks.py), with new ones.
 
-    A way has the derivations of s0, those of s1, the scores of the shift and of the reduction, and (column, relation).
+    A way has the derivations of s0, those of s1, the scores of the shift and of the reduction,
+    and (column, relation).
     """
     waiting: list[tuple[float, int, int, int]] = []
 
     def add(way: int, above: int, below: int) -> None:
         top, under, shift, cost, _ = ways[way]
         if above < len(top) and below < len(under):
-            heapq.heappush(waiting, (-(under[below].score + (shift + top[above].score + cost)), way, above, below))
+            heapq.heappush(
+                waiting,
+                (-(under[below].score + (shift + top[above].score + cost)), way, above, below),
+            )
 
     for way in range(len(ways)):
         add(way, 0, 0)
@@ -515,9 +610,13 @@ def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: in
         child, head = parts if left else parts[::-1]
         token, lefts, rights = head.tree
         child_number = numbers.setdefault(child.tree, len(numbers))
-        children = numbers.setdefault((child_number, relation, rights if left else lefts), len(numbers))
+        children = numbers.setdefault(
+            (child_number, relation, rights if left else lefts), len(numbers)
+        )
         tree = (token, lefts, children) if left else (token, children, rights)
-        derivations.setdefault(tree, Derivation(-minus_score, tree, (child.tree[0], relation), parts))
+        derivations.setdefault(
+            tree, Derivation(-minus_score, tree, (child.tree[0], relation), parts)
+        )
         add(way, above, below + 1)
         if below == 0:
             add(way, above + 1, below)
@@ -525,7 +624,9 @@ def _best(ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: in
 
 
 def _arcs(derivation: Derivation, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the heads and relations, int32[tokens - 1], of all tokens except the artificial root."""
+    """Return the heads and relations, int32[tokens - 1],
+    of all tokens except the artificial root.
+    """
     heads, relations = np.full((2, tokens), NO_NODE, np.int32)
     waiting = [derivation]
     while waiting:
@@ -538,11 +639,19 @@ def _arcs(derivation: Derivation, tokens: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class SignatureBeamParser(BeamParser):
-    """A ``BeamParser`` with dynamic programming: items stand for many computations, so there may be more trees than items."""
+    """A ``BeamParser`` with dynamic programming: items stand for many computations, so there may be
+    more trees than items.
+    """
 
-    def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> SignatureSearch:
+    def _search(
+        self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool
+    ) -> SignatureSearch:
         return SignatureSearch(
-            offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table
+            offsets,
+            self.model_on(words),
+            AttardiRules.of(self._system, single_root),
+            self.beam,
+            self._table,
         )
 
 
@@ -551,7 +660,14 @@ class SignatureSearch(BeamSearch):
 
     _merging: SignatureWorkspace
 
-    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: AttardiRules, beam: Beam, table: FeatureTable) -> None:
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        model: CompiledModel,
+        rules: AttardiRules,
+        beam: Beam,
+        table: FeatureTable,
+    ) -> None:
         self._positions = VisiblePositions.of(table.slots)
         super().__init__(offsets, model, rules, beam, table)
 
@@ -559,13 +675,27 @@ class SignatureSearch(BeamSearch):
         size = self.beam.size
         stacks = TreeStacks.allocate(self.tokens, times * 2 * self.tokens * size)
         items = SignatureItems.allocate(self.tokens, size, self._positions.elements, 2 * times)
-        streams = Streams.allocate(self.tokens, size, len(self._positions.programs)) if times == 1 else self._merging.streams
+        streams = (
+            Streams.allocate(self.tokens, size, len(self._positions.programs))
+            if times == 1
+            else self._merging.streams
+        )
         self._merging = SignatureWorkspace(stacks, items, self.expansion, streams, self.scratch)
 
-    def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
+    def _parse_from(
+        self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray
+    ) -> int:
         options = BeamOptions.of(self.beam)
         return parse_sentences(
-            offsets, self.model, self.rules, options, self._positions, self._merging, first, heads, relations
+            offsets,
+            self.model,
+            self.rules,
+            options,
+            self._positions,
+            self._merging,
+            first,
+            heads,
+            relations,
         )
 
     def _last_trees(self, length: int, k: int) -> Iterable[Tree]:

@@ -1,15 +1,18 @@
 """Stacks of trees that share their parts: the configurations of a beam, without copying.
 
-Following Goldberg, Zhao and Huang (2013), Section 3, a step makes one cell of a stack and one node of a tree, for any length of
-the sentence. Equal parts are stored only once: cells, nodes and lists of children are triples of numbers, and a hash table
-finds an existing triple. So two items are the same configuration if and only if their stacks have the same number.
+Following Goldberg, Zhao and Huang (2013), Section 3, a step makes one cell of a stack and one node
+of a tree, for any length of the sentence. Equal parts are stored only once: cells, nodes and lists
+of children are triples of numbers, and a hash table finds an existing triple. So two items are the
+same configuration if and only if their stacks have the same number.
 
     cell   (node, cell below or NO_NODE, 0)
-    node   (token, list of its left children, list of its right children); token t without children is node t
-    list   (child's node, its relation, list of the next children towards the head); the outermost child first
+    node   (token, list of its left children, list of its right children);
+           token t without children is node t
+    list   (child's node, its relation, list of the next children towards the head);
+           the outermost child first
 
-Attardi's system makes arcs between elements that are not neighbours. So a new child may lie between existing children and the
-head; then the lists of all children outside of it are made again.
+Attardi's system makes arcs between elements that are not neighbours. So a new child may lie between
+existing children and the head; then the lists of all children outside of it are made again.
 """
 
 from __future__ import annotations
@@ -32,9 +35,10 @@ class Triples(NamedTuple):
 
     Attributes:
         keys: int32[capacity, 3].
-        slots: int32[a power of two], the numbers of the triples, at places that their hashes determine.
-        state: int64[2], the number of triples, and the number of slots in use minus 1. The slots in use are a power of two, and
-            double when they are half full.
+        slots: int32[a power of two], the numbers of the triples,
+            at places that their hashes determine.
+        state: int64[2], the number of triples, and the number of slots in use minus 1. The slots in
+            use are a power of two, and double when they are half full.
     """
 
     keys: np.ndarray
@@ -61,12 +65,18 @@ class TreeStacks(NamedTuple):
 
         Attardi's system may need more if its degree is above 1.
         """
-        return cls(Triples.allocate(steps + 1), Triples.allocate(tokens + 1 + steps), Triples.allocate(steps + 1))
+        return cls(
+            Triples.allocate(steps + 1),
+            Triples.allocate(tokens + 1 + steps),
+            Triples.allocate(steps + 1),
+        )
 
 
 @kernel()
 def clear(stacks, length, steps):
-    """Begin a sentence of ``length`` tokens and about ``steps`` steps: make nodes 0 to length and cell 0, the initial stack."""
+    """Begin a sentence of ``length`` tokens and about ``steps`` steps: make nodes 0 to length and
+    cell 0, the initial stack.
+    """
     for triples in (stacks.cells, stacks.nodes, stacks.lists):
         used = len(triples.slots)
         while used > 8 * (steps + length + 1):
@@ -107,14 +117,20 @@ def number(triples, first, second, third):
 def _slot_of(triples, first, second, third):
     """Return the slot of a triple, or the free slot to put it in."""
     hashed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
-    hashed = (hashed ^ (hashed >> np.uint64(29)) ^ np.uint64(second + 2)) * np.uint64(0xBF58476D1CE4E5B9)
-    hashed = (hashed ^ (hashed >> np.uint64(32)) ^ np.uint64(third + 2)) * np.uint64(0x94D049BB133111EB)
+    hashed = (hashed ^ (hashed >> np.uint64(29)) ^ np.uint64(second + 2)) * np.uint64(
+        0xBF58476D1CE4E5B9
+    )
+    hashed = (hashed ^ (hashed >> np.uint64(32)) ^ np.uint64(third + 2)) * np.uint64(
+        0x94D049BB133111EB
+    )
     mask = triples.state[1]
     slot = np.int64(hashed >> np.uint64(33)) & mask
     keys = triples.keys
     while True:
         triple = triples.slots[slot]
-        if triple == _FREE or (keys[triple, 0] == first and keys[triple, 1] == second and keys[triple, 2] == third):
+        if triple == _FREE or (
+            keys[triple, 0] == first and keys[triple, 1] == second and keys[triple, 2] == third
+        ):
             return slot
         slot = (slot + 1) & mask
 
@@ -164,7 +180,8 @@ def attach(stacks, head, child, relation, path):
 
 @kernel()
 def take_transition(stacks, cell, front, column, relation, elements, path):
-    """Return the stack after a transition of Attardi's system; see transitions/attardi.py for the columns.
+    """Return the stack after a transition of Attardi's system;
+    see transitions/attardi.py for the columns.
 
     Args:
         cell: the stack before the transition.
@@ -204,7 +221,9 @@ def take_transition(stacks, cell, front, column, relation, elements, path):
 
 @kernel()
 def top_nodes(stacks, cell, nodes):
-    """Fill in ``nodes`` (int32[elements]): the nodes of the stack from the top down, NO_NODE after the last."""
+    """Fill in ``nodes`` (int32[elements]): the nodes of the stack from the top down,
+    NO_NODE after the last.
+    """
     for d in range(len(nodes)):
         if cell == NO_NODE:
             nodes[d] = NO_NODE
@@ -215,7 +234,8 @@ def top_nodes(stacks, cell, nodes):
 
 @kernel()
 def find(stacks, tops, program):
-    """Return the node at a position that begins in the stack, and its relation; NO_NODE where there is none.
+    """Return the node at a position that begins in the stack, and its relation;
+    NO_NODE where there is none.
 
     Args:
         tops: see top_nodes().
@@ -226,10 +246,12 @@ def find(stacks, tops, program):
 
 @kernel()
 def descend(nodes, lists, node, relation, program, descent, before):
-    """Follow a position's descents to children; return the last node and its relation, NO_NODE where there is none.
+    """Follow a position's descents to children; return the last node and its relation,
+    NO_NODE where there is none.
 
     Args:
-        nodes, lists: the keys of the nodes and lists of TreeStacks; passing a whole TreeStacks would take longer than reading.
+        nodes, lists: the keys of the nodes and lists of TreeStacks; passing a whole TreeStacks
+            would take longer than reading.
         node: the node to begin at, or NO_NODE.
         relation: the relation of this node, returned if there are no descents.
         program: int32[9], the position; see FeatureTable.

@@ -1,10 +1,11 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
-The file is read in chunks of whole sentences. One thread processes a chunk in compiled code: it finds the words
-(conllu/chunks.py) and the given arcs, numbers their attributes (word_cache.py), parses (predictor.py), and inserts the trees
-between the other bytes. Chunks are written in the order of the file. If tags or MISC are written too, the thread goes through
-the chunk line by line instead (conllu/stream.py). A chunk with an error is read again once the number of lines before it is
-known, so that errors name the line.
+The file is read in chunks of whole sentences. One thread processes a chunk in compiled code: it
+finds the words (conllu/chunks.py) and the given arcs, numbers their attributes (word_cache.py),
+parses (predictor.py), and inserts the trees between the other bytes. Chunks are written in the
+order of the file. If tags or MISC are written too, the thread goes through the chunk line by line
+instead (conllu/stream.py). A chunk with an error is read again once the number of lines before it
+is known, so that errors name the line.
 """
 
 from __future__ import annotations
@@ -38,7 +39,14 @@ from parser.conllu.checks import (
     counted,
     is_blank,
 )
-from parser.conllu.chunks import Chunk, TreeWriter, WordPositions, find_heads, find_words, read_chunks
+from parser.conllu.chunks import (
+    Chunk,
+    TreeWriter,
+    WordPositions,
+    find_heads,
+    find_words,
+    read_chunks,
+)
 from parser.conllu.dicts import conllu_as_json
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite, without_multiwords
 from parser.data.attributes import ATTRIBUTES, PREDICTED, never_seen
@@ -50,7 +58,8 @@ from parser.decoding.parse_options import OnError, OutputFormat, ParseOptions, T
 from parser.decoding.predictor import Prediction, Predictor
 from parser.kernels.hash_tables import ByteTable
 
-# Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy while one item takes longer.
+# Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy
+# while one item takes longer.
 _AHEAD = 3
 # Above this share of unseen tags, the input probably uses another tagset.
 _SUSPICIOUS = 0.1
@@ -69,7 +78,8 @@ class FileCounts:
     Attributes:
         lines: lines of any kind.
         sentences: sentences with at least one word.
-        unknown: by attribute, the number of words with a value, or in FEATS a feature, that training never saw.
+        unknown: by attribute, the number of words with a value, or in FEATS a feature,
+            that training never saw.
         refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
         not_utf8: the number of the first line that is not UTF-8; None: there is none.
         unused_lexicon: whether there is a lexicon that had no entry for any word.
@@ -84,7 +94,10 @@ class FileCounts:
     unused_lexicon: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; {never_seen(self.unknown, self.words)}"
+        return (
+            f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; "
+            f"{never_seen(self.unknown, self.words)}"
+        )
 
     def warnings(self) -> list[str]:
         """Return warnings for the user, such as the number of refused sentences."""
@@ -92,7 +105,8 @@ class FileCounts:
         if self.refused:
             are, were = ("is", "was") if self.refused == 1 else ("are", "were")
             messages.append(
-                f"{counted(self.refused, 'sentence')} {are} not CoNLL-U, or cannot keep the given arcs, and {were} not parsed"
+                f"{counted(self.refused, 'sentence')} {are} not CoNLL-U, "
+                f"or cannot keep the given arcs, and {were} not parsed"
             )
         elif not self.sentences:
             messages.append("the input has no sentence")
@@ -106,7 +120,8 @@ class FileCounts:
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
                 share = f"{100 * count / self.words:.1f}% of the words"
                 messages.append(
-                    f"{share} have a value of {name} that training never saw; tag the input as the training data was"
+                    f"{share} have a value of {name} that training never saw; "
+                    "tag the input as the training data was"
                 )
         return messages
 
@@ -149,11 +164,13 @@ def parse_file(
         target: the output; at most a few chunks per thread wait to be written.
         name: the name of the input in errors.
         threads: how many chunks are parsed at the same time; the output is the same for any number.
-        report: called with the error of each refused sentence, unless the first error stops the program.
+        report: called with the error of each refused sentence,
+            unless the first error stops the program.
         progress: called after each chunk with the counts of everything written so far.
 
     Raises:
-        ConlluError: the input is not CoNLL-U, or a given arc cannot be kept; the message names file, line and sentence.
+        ConlluError: the input is not CoNLL-U, or a given arc cannot be kept;
+            the message names file, line and sentence.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
     parser = ChunkParser(predictor, report)
@@ -163,7 +180,11 @@ def parse_file(
         chunks = refuse_missing_columns(chunks, vocabularies, name)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(vocabularies, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
-        text, part = parser.parse_faulty(chunk, name, parsed, result) if isinstance(result, ConlluError) else result
+        text, part = (
+            parser.parse_faulty(chunk, name, parsed, result)
+            if isinstance(result, ConlluError)
+            else result
+        )
         target.write(as_wanted(text, predictor.options, chunk.first))
         if parsed.not_utf8 is None:
             try:
@@ -172,13 +193,17 @@ def parse_file(
                 parsed.not_utf8 = parsed.lines + 1 + chunk.content.count(b"\n", 0, error.start)
         parsed.add(part)
         progress(parsed)
-    predictor.prepare()  # an empty file has no chunk that prepares it, and must give the same errors
+    # an empty file has no chunk that prepares it, and must give the same errors
+    predictor.prepare()
     parsed.unused_lexicon = predictor.lexicon is not None and not predictor.lexicon.applied
     return parsed
 
 
-def as_wanted(content: bytes | memoryview, options: ParseOptions, first: bool = True) -> bytes | memoryview:
-    """Return whole sentences of parsed CoNLL-U as the options want them: as they are, as JSON, or without multiword tokens.
+def as_wanted(
+    content: bytes | memoryview, options: ParseOptions, first: bool = True
+) -> bytes | memoryview:
+    """Return whole sentences of parsed CoNLL-U as the options want them: as they are, as JSON, or
+    without multiword tokens.
 
     Args:
         first: whether a file begins with them.
@@ -188,11 +213,14 @@ def as_wanted(content: bytes | memoryview, options: ParseOptions, first: bool = 
     return without_multiwords(bytes(content)) if options.words_only else content
 
 
-def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
-    """Yield every item with the function's result, in the order of the items; with ``threads=1``, start no thread.
+def parallel_map(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Iterator[tuple[Item, Result]]:
+    """Yield every item with the function's result, in the order of the items;
+    with ``threads=1``, start no thread.
 
-    Only a few items per thread are in memory. An error of the function, or of the iterable, is raised after the results of all
-    earlier items, for any number of threads.
+    Only a few items per thread are in memory. An error of the function, or of the iterable, is
+    raised after the results of all earlier items, for any number of threads.
     """
     if threads == 1:
         for item in items:
@@ -204,7 +232,8 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
     with ThreadPoolExecutor(threads) as pool:
         all_there = Barrier(threads)
         try:
-            # All threads start now: one that starts while another runs Python code waits for it several times.
+            # All threads start now: one that starts while another runs Python code waits for it
+            # several times.
             wait([pool.submit(all_there.wait) for _ in range(threads)])
             reading = True
             while reading or waiting:
@@ -229,7 +258,9 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
 
 
 def warm_up(predictor: Predictor) -> None:
-    """Compile the kernels that parse_file() needs with this predictor, or load them from the cache."""
+    """Compile the kernels that parse_file() needs with this predictor,
+    or load them from the cache.
+    """
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t_\t_\t_\t_\n" for word in range(1, 4))
     ChunkParser(predictor).parse(Chunk(f"{lines}\n".encode(), first=True))
 
@@ -257,7 +288,9 @@ class ChunkParser:
         report: see parse_file().
     """
 
-    def __init__(self, predictor: Predictor, report: Callable[[ConlluError], None] = lambda error: None) -> None:
+    def __init__(
+        self, predictor: Predictor, report: Callable[[ConlluError], None] = lambda error: None
+    ) -> None:
         self._predictor = predictor
         self._options = predictor.options
         self._vocabularies = predictor.model.vocabularies
@@ -265,12 +298,18 @@ class ChunkParser:
         self._word_cache = WordCache(self._vocabularies)
         symbols = predictor.model.relations.symbols
         self._writer = TreeWriter(symbols)
-        self._relations = {EMPTY: NO_NODE, **{symbol: number for number, symbol in enumerate(symbols)}}
+        self._relations = {
+            EMPTY: NO_NODE,
+            **{symbol: number for number, symbol in enumerate(symbols)},
+        }
 
     def parse(self, chunk: Chunk) -> Parsed | ConlluError:
-        """Return the chunk with trees and its counts, or an error that counts lines from 1: see parse_faulty()."""
+        """Return the chunk with trees and its counts, or an error that counts lines from 1:
+        see parse_faulty().
+        """
         options = self._options
-        if not (self._predictor.tags or options.probabilities or options.k_best):  # only trees are written
+        # only trees are written
+        if not (self._predictor.tags or options.probabilities or options.k_best):
             words = find_words(chunk)
             arcs = None if words is None else self._find_given_arcs(words)
             if words is not None and arcs is not None:
@@ -280,24 +319,34 @@ class ChunkParser:
         except ConlluError as error:
             return error
 
-    def parse_faulty(self, chunk: Chunk, name: str, before: FileCounts, error: ConlluError | None = None) -> Parsed:
-        """Parse a chunk with an error once the counts of all earlier chunks are known, so that errors name the line.
+    def parse_faulty(
+        self, chunk: Chunk, name: str, before: FileCounts, error: ConlluError | None = None
+    ) -> Parsed:
+        """Parse a chunk with an error once the counts of all earlier chunks are known,
+        so that errors name the line.
 
         Args:
             name: the name of the file in errors.
             before: the counts of the file before the chunk.
-            error: the error that parse() returned; if only arcs were lost, the chunk is not parsed again.
+            error: the error that parse() returned; if only arcs were lost,
+                the chunk is not parsed again.
 
         Raises:
-            ConlluError: the input is not CoNLL-U, or given arcs cannot be kept, and ``on_error`` is STOP.
+            ConlluError: the input is not CoNLL-U, or given arcs cannot be kept,
+                and ``on_error`` is STOP.
         """
         strict = self._options.on_error is OnError.STOP
         results = error.results if isinstance(error, LostArcsError) else None
-        return self._parse_lines(chunk, strict, name, before.lines, before.sentences + before.refused, results)
+        return self._parse_lines(
+            chunk, strict, name, before.lines, before.sentences + before.refused, results
+        )
 
     def _find_given_arcs(self, words: WordPositions) -> Parses | None:
-        """Return the arcs of a chunk to keep; None if they have to be read line by line, as relations new to the model."""
-        arcs = Parses.allocate(words.offsets + np.arange(len(words.offsets)))  # one root before each sentence
+        """Return the arcs of a chunk to keep; None if they have to be read line by line, as
+        relations new to the model.
+        """
+        # one root before each sentence
+        arcs = Parses.allocate(words.offsets + np.arange(len(words.offsets)))
         if not self._options.keep_heads:
             return arcs
         if int(np.diff(words.offsets).max(initial=0)) > MOST_WORDS:
@@ -312,7 +361,10 @@ class ChunkParser:
         if self._options.keep_relations:
             has_head, table = heads != UNKNOWN_HEAD, ByteTable()
             entries = table.look_up(words.text, begins[has_head], ends[has_head])
-            numbers = np.array([self._relations.get(relation, _UNKNOWN) for relation in table.strings(0)], np.int32)
+            numbers = np.array(
+                [self._relations.get(relation, _UNKNOWN) for relation in table.strings(0)],
+                np.int32,
+            )
             if (numbers == _UNKNOWN).any():
                 return None
             arcs.relations[np.flatnonzero(is_word)[has_head]] = numbers[entries]
@@ -322,7 +374,9 @@ class ChunkParser:
         """Parse a chunk's words in compiled code, and keep the given arcs."""
         encoded = self._word_cache.encode(words)
         some = arcs if (arcs.heads != UNKNOWN_HEAD).any() else None
-        prediction = self._predictor.predict(encoded, given=some, single_root=self._options.single_root)
+        prediction = self._predictor.predict(
+            encoded, given=some, single_root=self._options.single_root
+        )
         if len(prediction.lost):
             return LostArcsError(encoded, prediction)
         parses = prediction.parses
@@ -377,14 +431,20 @@ class ChunkParser:
         return text.encode("utf-8", "surrogateescape"), part
 
     def texts(self, sentences: list[RawSentence]) -> list[str]:
-        """Return the text of each sentence with its tree; the sentences may come from several files."""
+        """Return the text of each sentence with its tree;
+        the sentences may come from several files.
+        """
         return [*self._best_texts(sentences, self._encoded(sentences), strict=False)]
 
     def _encoded(self, sentences: list[RawSentence]) -> Sentences:
         return self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
 
     def _best_texts(
-        self, sentences: list[RawSentence], encoded: Sentences, strict: bool, prediction: Prediction | None = None
+        self,
+        sentences: list[RawSentence],
+        encoded: Sentences,
+        strict: bool,
+        prediction: Prediction | None = None,
     ) -> Iterator[str]:
         """Yield the text of each sentence with its tree, as in ``prediction`` if that is known.
 
@@ -404,14 +464,18 @@ class ChunkParser:
                 raise LostArcsError(encoded, prediction)
         self._refuse_lost(sentences, prediction, strict)
         heads = prediction.parses.heads.tolist()
-        for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
+        for sentence, (start, end) in zip(
+            sentences, pairwise(encoded.offsets.tolist()), strict=True
+        ):
             words = slice(start + 1, end)
             if sentence.error is not None:
                 yield "".join(sentence.lines)
                 continue
             misc = None
             if self._options.probabilities:
-                misc = _with_probabilities(sentence, prediction.probabilities[words], self._options.keep_heads)
+                misc = _with_probabilities(
+                    sentence, prediction.probabilities[words], self._options.keep_heads
+                )
             tags = tags_to_write(sentence, prediction.tags.values, words, self._predictor.tag_use)
             yield rewrite(sentence, heads[words], prediction.deprels[words], others=tags, misc=misc)
 
@@ -420,22 +484,40 @@ class ChunkParser:
         if not self._options.keep_heads:
             return None
         heads = [sentence.heads(several_roots=True, partial=True) for sentence in sentences]
-        return GivenArcs(heads, [sentence.column(DEPREL) for sentence in sentences] if self._options.keep_relations else None)
+        return GivenArcs(
+            heads,
+            (
+                [sentence.column(DEPREL) for sentence in sentences]
+                if self._options.keep_relations
+                else None
+            ),
+        )
 
     def _given_tags(self, sentences: list[RawSentence]) -> list[dict[str, list[str]]]:
-        """Return, for each sentence, the tag columns that are not ``_`` throughout; [] unless the option is ``tags=fill``."""
+        """Return, for each sentence, the tag columns that are not ``_`` throughout; [] unless the
+        option is ``tags=fill``.
+        """
         if self._predictor.tag_use is not TagUse.FILL:
             return []
-        columns = [{name: sentence.column(number) for name, number in PREDICTED.items()} for sentence in sentences]
+        columns = [
+            {name: sentence.column(number) for name, number in PREDICTED.items()}
+            for sentence in sentences
+        ]
         return [
-            {name: values for name, values in sentence_columns.items() if {*values} - {EMPTY}} for sentence_columns in columns
+            {name: values for name, values in sentence_columns.items() if {*values} - {EMPTY}}
+            for sentence_columns in columns
         ]
 
     def _check_given_arcs(self, sentence: RawSentence, strict: bool) -> None:
-        """Refuse a sentence whose given heads cannot be part of a tree, or that is too long to keep them."""
+        """Refuse a sentence whose given heads cannot be part of a tree,
+        or that is too long to keep them.
+        """
         try:
             if sentence.error is None and len(sentence) > MOST_WORDS:
-                told = f"{len(sentence):,} words; given heads are kept in sentences of up to {MOST_WORDS:,}; split it"
+                told = (
+                    f"{len(sentence):,} words; "
+                    f"given heads are kept in sentences of up to {MOST_WORDS:,}; split it"
+                )
                 raise ConlluError(f"{sentence.place()}: {told}")
             if sentence.error is None:
                 sentence.heads(several_roots=self._options.several_roots, partial=True)
@@ -444,7 +526,9 @@ class ChunkParser:
                 raise
             sentence.refuse(error)
 
-    def _refuse_lost(self, sentences: list[RawSentence], prediction: Prediction, strict: bool) -> None:
+    def _refuse_lost(
+        self, sentences: list[RawSentence], prediction: Prediction, strict: bool
+    ) -> None:
         """Refuse sentences that lost a given arc; if ``strict``, raise the first error."""
         offsets = prediction.parses.offsets
         for place in prediction.lost.tolist():
@@ -452,24 +536,36 @@ class ChunkParser:
             sentence, word = sentences[number], place - int(offsets[number])
             where = sentence.place(sentence.word_lines[word - 1])
             lost = f"the arc from {sentence.columns[word - 1][HEAD]} to {word} is lost"
-            why = f"system={self._predictor.model.system.name} cannot make it together with the other given arcs"
+            why = (
+                f"system={self._predictor.model.system.name} cannot make it together with the "
+                "other given arcs"
+            )
             error = ConlluError(f"{where}: {lost}: {why}")
             if strict:
-                raise ConlluError(f"{error}; --on-error=keep copies the sentence unchanged, --on-error=skip leaves it out")
+                raise ConlluError(
+                    f"{error}; --on-error=keep copies the sentence unchanged, "
+                    "--on-error=skip leaves it out"
+                )
             self._report(error)
             sentence.error = error
 
     def _k_best_texts(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[str]:
-        """Yield the text of each sentence, repeated with each of its best trees; without words, once."""
+        """Yield the text of each sentence, repeated with each of its best trees;
+        without words, once.
+        """
         forms = [sentence.column(FORM) for sentence in sentences]
         encoded, tags = self._predictor.tag(encoded, forms, self._given_tags(sentences))
         best_trees = self._predictor.k_best(encoded, single_root=self._options.single_root)
         symbols = self._predictor.model.relations.symbols
-        for sentence, trees, (start, end) in zip(sentences, best_trees, pairwise(encoded.offsets.tolist()), strict=True):
+        for sentence, trees, (start, end) in zip(
+            sentences, best_trees, pairwise(encoded.offsets.tolist()), strict=True
+        ):
             if len(sentence) == 0:
                 yield "".join(sentence.lines)
                 continue
-            written = tags_to_write(sentence, tags.values, slice(start + 1, end), self._predictor.tag_use)
+            written = tags_to_write(
+                sentence, tags.values, slice(start + 1, end), self._predictor.tag_use
+            )
             copies = [
                 rewrite(
                     sentence,
@@ -497,13 +593,23 @@ def tags_to_write(
     """
     if use is TagUse.KEEP:
         return {}
-    written = {PREDICTED[column]: values[words] for column, values in predicted.items() if column in PREDICTED}
+    written = {
+        PREDICTED[column]: values[words]
+        for column, values in predicted.items()
+        if column in PREDICTED
+    }
     if use is TagUse.OVERWRITE:
         return written
-    return {column: values for column, values in written.items() if set(sentence.column(column)) <= {EMPTY}}
+    return {
+        column: values
+        for column, values in written.items()
+        if set(sentence.column(column)) <= {EMPTY}
+    }
 
 
-def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_heads: bool) -> list[str]:
+def _with_probabilities(
+    sentence: RawSentence, probabilities: np.ndarray, keep_heads: bool
+) -> list[str]:
     """Return MISC of the words of a sentence, with the probabilities of their arcs.
 
     Args:
@@ -512,14 +618,20 @@ def _with_probabilities(sentence: RawSentence, probabilities: np.ndarray, keep_h
     """
     written = []
     for columns, probability in zip(sentence.columns, probabilities.tolist(), strict=True):
-        said = [entry for entry in columns[MISC].split("|") if entry != EMPTY and not entry.startswith("Prob=")]
+        said = [
+            entry
+            for entry in columns[MISC].split("|")
+            if entry != EMPTY and not entry.startswith("Prob=")
+        ]
         is_known = not isnan(probability) and not (keep_heads and columns[HEAD] != EMPTY)
         written.append("|".join([*said, f"Prob={probability:.2f}"] if is_known else said) or EMPTY)
     return written
 
 
 def _missing_end(sentence: RawSentence) -> str:
-    """Return the line ends to add if another sentence follows this one, which may be the last of its file."""
+    """Return the line ends to add if another sentence follows this one,
+    which may be the last of its file.
+    """
     last = sentence.lines[-1]
     end = last[len(last.rstrip("\r\n")) :]
     newline = end or ("\r\n" if sentence.lines[0].endswith("\r\n") else "\n")

@@ -1,7 +1,7 @@
 """Refuse input that lacks columns which the model reads, such as tags, before anything is parsed.
 
-A parser that learned from tags makes poor trees without them (13 LAS instead of 77), and nothing in the output shows it. Input
-that is too short to decide is parsed, with a warning.
+A parser that learned from tags makes poor trees without them (13 LAS instead of 77), and nothing in
+the output shows it. Input that is too short to decide is parsed, with a warning.
 """
 
 from __future__ import annotations
@@ -11,7 +11,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from weakref import WeakSet
 
-from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, XPOS, ConlluError, counted, describe_file
+from parser.conllu.checks import (
+    COLUMN_NAMES,
+    EMPTY,
+    FEATS,
+    FORM,
+    ID,
+    XPOS,
+    ConlluError,
+    counted,
+    describe_file,
+)
 from parser.conllu.chunks import Chunk
 from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS, TREEBANK
 from parser.data.vocabulary import Vocabulary
@@ -20,27 +30,35 @@ from parser.data.vocabulary import Vocabulary
 _LOOKED_AT = 1000
 # In fewer words than this, a column such as FEATS may be _ by chance.
 _BY_CHANCE = 100
-# No warning for so few words, or for a column with so few values in training: it may have been nearly empty there.
+# No warning for so few words, or for a column with so few values in training:
+# it may have been nearly empty there.
 _FEW_WORDS, _FEW_VALUES = 2, 10
 
 log = logging.getLogger(__name__)
-_warned: WeakSet[Vocabulary] = WeakSet()  # vocabularies of models that a warning was about: one warning for each model
+# vocabularies of models that a warning was about: one warning for each model
+_warned: WeakSet[Vocabulary] = WeakSet()
 
 
 class MissingColumnsError(ConlluError):
-    """A column that the model reads is empty in the input; the message names the column and the fix."""
+    """A column that the model reads is empty in the input;
+    the message names the column and the fix.
+    """
 
 
 _OPTION = "--allow-missing-columns"
 
 
 def refuse_missing_columns(
-    chunks: Iterator[Chunk], vocabularies: Mapping[str, Vocabulary], name: str, option: str = _OPTION
+    chunks: Iterator[Chunk],
+    vocabularies: Mapping[str, Vocabulary],
+    name: str,
+    option: str = _OPTION,
 ) -> Iterator[Chunk]:
     """Return the same chunks, after a look at the words of the first ones.
 
-    A column is missing if it is ``_`` in all these words, and either they are many, or training never saw a ``_`` there. But
-    XPOS and FEATS are not missing if a model of several treebanks saw ``_`` in training: some treebanks lack these columns.
+    A column is missing if it is ``_`` in all these words, and either they are many, or training
+    never saw a ``_`` there. But XPOS and FEATS are not missing if a model of several treebanks saw
+    ``_`` in training: some treebanks lack these columns.
 
     Args:
         vocabularies: by attribute that the model reads.
@@ -69,9 +87,14 @@ def refuse_missing_columns(
 
 
 def check_columns(
-    empty: Collection[int], n_words: int, vocabularies: Mapping[str, Vocabulary], name: str, option: str | None = _OPTION
+    empty: Collection[int],
+    n_words: int,
+    vocabularies: Mapping[str, Vocabulary],
+    name: str,
+    option: str | None = _OPTION,
 ) -> None:
-    """Refuse input without a column that a model reads; with too few words to decide, warn, once for each model.
+    """Refuse input without a column that a model reads; with too few words to decide, warn,
+    once for each model.
 
     Args:
         empty: the columns that are ``_`` in the first ``n_words`` words.
@@ -94,26 +117,40 @@ def check_columns(
         lacked = TREEBANK in vocabularies and column in (XPOS, FEATS) and not never_empty
         if (n_words >= _BY_CHANCE and not lacked) or (n_words and never_empty):
             missing.append(COLUMN_NAMES[column])
-        elif n_words > _FEW_WORDS and not lacked and max(map(len, readers)) > _FEW_VALUES and _warned.isdisjoint(readers):
+        elif (
+            n_words > _FEW_WORDS
+            and not lacked
+            and max(map(len, readers)) > _FEW_VALUES
+            and _warned.isdisjoint(readers)
+        ):
             doubtful.append(COLUMN_NAMES[column])
             _warned.update(readers)
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         them = "it" if len(missing) == 1 else "them"
         without = "or use a model that needs no tags (recipe=text)"
-        anyway = "" if option is None else f", or parse it anyway, far less accurately, with {option}"
+        anyway = (
+            "" if option is None else f", or parse it anyway, far less accurately, with {option}"
+        )
         raise MissingColumnsError(
-            f"{describe_file(name)}: {described} in the first {counted(n_words, 'word')}, and this model reads {them}; "
-            f"tag the input first, {without}{anyway}"
+            f"{describe_file(name)}: {described} in the first {counted(n_words, 'word')}, and this "
+            f"model reads {them}; tag the input first, {without}{anyway}"
         )
     if doubtful:
-        told = "%s: %s may be missing: all of the %s have _, and this model reads it; if so, tag the input first"
+        told = (
+            "%s: %s may be missing: all of the %s have _, and this model reads it; if so, "
+            "tag the input first"
+        )
         log.warning(told, describe_file(name), " and ".join(doubtful), counted(n_words, "word"))
 
 
 def tags_read(attributes: Iterable[str]) -> str:
-    """Return the names of the columns besides FORM that the attributes are read from, joined by "and"."""
-    return " and ".join(COLUMN_NAMES[column] for column in sorted(read_columns(attributes) - {FORM}))
+    """Return the names of the columns besides FORM that the attributes are read from,
+    joined by "and".
+    """
+    return " and ".join(
+        COLUMN_NAMES[column] for column in sorted(read_columns(attributes) - {FORM})
+    )
 
 
 def read_columns(attributes: Iterable[str]) -> set[int]:

@@ -1,9 +1,11 @@
-"""From the bytes of words to the numbers of their attributes, looking up every distinct word in the vocabularies only once.
+"""From the bytes of words to the numbers of their attributes,
+looking up every distinct word in the vocabularies only once.
 
-An *entry* stands for all words with the same bytes in the columns FORM to FEATS; attributes are read from no other columns. A
-compiled hash table (``ByteTable``) finds the entry of each word. For new entries, one table for each column finds the values of
-their attributes. Only new values of a column pass through ``Vocabularies``, which is Python code. The reference implementation
-is Vocabularies.encode() on the columns that conllu/stream.py reads.
+An *entry* stands for all words with the same bytes in the columns FORM to FEATS; attributes are
+read from no other columns. A compiled hash table (``ByteTable``) finds the entry of each word. For
+new entries, one table for each column finds the values of their attributes. Only new values of a
+column pass through ``Vocabularies``, which is Python code. The reference implementation is
+Vocabularies.encode() on the columns that conllu/stream.py reads.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from parser.data.vocabularies import Vocabularies
 from parser.kernels import kernel
 from parser.kernels.hash_tables import ByteTable, longer
 
-# Beyond this many entries, or bytes of their text, all entries are dropped; words that come again get new ones.
+# Beyond this many entries, or bytes of their text, all entries are dropped;
+# words that come again get new ones.
 MAX_ENTRIES = 200_000
 MAX_BYTES = 16 * 2**20
 
@@ -45,9 +48,12 @@ class WordCache:
 
     _entries: ByteTable
     _columns: list[_ColumnValues]
-    _values: np.ndarray  # int32[rows, >= entries]: the rows of Sentences.values, then of Sentences.unseen
+    # int32[rows, >= entries]: the rows of Sentences.values, then of Sentences.unseen
+    _values: np.ndarray
 
-    def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES
+    ) -> None:
         self._vocabularies = vocabularies
         self._root = _encode(vocabularies, [])[:, 0]
         self._max_entries = max_entries
@@ -62,7 +68,8 @@ class WordCache:
                 self._forget()
             before = len(self._entries)
             try:
-                entries = self._entries.look_up(words.text, words.forms, words.heads - 1)  # without the last tab
+                # without the last tab
+                entries = self._entries.look_up(words.text, words.forms, words.heads - 1)
                 self._encode_entries(before)
             except BaseException:
                 self._forget()  # new entries may have no values yet
@@ -95,7 +102,9 @@ class WordCache:
             _find_columns(keys, self._entries.starts[first : n + 1], begins, ends)
             for column in self._columns:
                 if len(column.rows):
-                    self._values[column.rows, first:n] = column.encode(keys, begins[column.place], ends[column.place])
+                    self._values[column.rows, first:n] = column.encode(
+                        keys, begins[column.place], ends[column.place]
+                    )
 
 
 class _ColumnValues:
@@ -113,14 +122,18 @@ class _ColumnValues:
         self._values = np.empty((len(self.rows), 0), np.int32)
 
     def encode(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return int32[rows, n], the attributes of n values, whose bytes ``begins`` and ``ends`` delimit."""
+        """Return int32[rows, n], the attributes of n values,
+        whose bytes ``begins`` and ``ends`` delimit.
+        """
         before = len(self._table)
         numbers = self._table.look_up(text, begins, ends)
         n = len(self._table)
         if n > self._values.shape[1]:
             self._values = longer(self._values[:, :before], 2 * n)
         if n > before:
-            self._values[:, before:n] = _encode(self._vocabularies, list(self._table.strings(before)))[:, 1:]
+            self._values[:, before:n] = _encode(
+                self._vocabularies, list(self._table.strings(before))
+            )[:, 1:]
         return self._values[:, numbers]
 
 
@@ -133,7 +146,8 @@ def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
 
 @kernel()
 def _find_columns(keys, starts, begins, ends):
-    """Fill in ``begins`` and ``ends``, int64[columns, entries]: where the columns of each entry begin and end.
+    """Fill in ``begins`` and ``ends``, int64[columns, entries]:
+    where the columns of each entry begin and end.
 
     Args:
         keys: uint8, the columns of entries, separated by tabs; a newline ends each entry.
@@ -152,7 +166,9 @@ def _find_columns(keys, starts, begins, ends):
 
 @kernel()
 def _lay_out(values, root, entries, offsets, laid_out):
-    """Fill in ``laid_out``, int32[rows, words + sentences]: before each sentence, the values of the root; then of its words."""
+    """Fill in ``laid_out``, int32[rows, words + sentences]: before each sentence, the values of the
+    root; then of its words.
+    """
     n_sentences = len(offsets) - 1
     for a in range(len(values)):
         place = 0

@@ -1,7 +1,9 @@
-"""Greedy parsing of many sentences in step: the best applicable transition of every sentence, step after step.
+"""Greedy parsing of many sentences in step: the best applicable transition of every sentence,
+step after step.
 
-It works for any transition system and any model, also linear ones. The compiled loops give the same results faster: compiled.py
-for arc-standard and Attardi's system, spine.py for LR-spine, buffer_arcs.py for arc-hybrid and arc-eager.
+It works for any transition system and any model, also linear ones. The compiled loops give the same
+results faster: compiled.py for arc-standard and Attardi's system, spine.py for LR-spine,
+buffer_arcs.py for arc-hybrid and arc-eager.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ class Allowed:
 
     Attributes:
         columns: bool[m, width], at least one per configuration.
-        relations: int32[m, width], the relation that the arc must have; NO_NODE: any. None: any for all.
+        relations: int32[m, width], the relation that the arc must have; NO_NODE: any. None:
+            any for all.
     """
 
     columns: np.ndarray
@@ -41,8 +44,12 @@ class Allowed:
             self.relations is None or self.relations[row, column] in (NO_NODE, relation)
         )
 
-    def applied(self, system: TransitionSystem, transitions: Transitions, scores: np.ndarray) -> tuple[Transitions, np.ndarray]:
-        """Return the transitions without the forbidden ones, and scores in which forbidden relations are minus infinity."""
+    def applied(
+        self, system: TransitionSystem, transitions: Transitions, scores: np.ndarray
+    ) -> tuple[Transitions, np.ndarray]:
+        """Return the transitions without the forbidden ones, and scores in which forbidden
+        relations are minus infinity.
+        """
         allowed = transitions.restricted(self.columns)
         if self.relations is None:
             return allowed, scores
@@ -59,16 +66,19 @@ class Allowed:
 
 
 Restriction = Callable[[Configurations, np.ndarray, np.ndarray, Transitions], Allowed]
-"""Returns the allowed transitions. Its arguments: all configurations, the rows of m of them (int[m]), the numbers of their
-sentences (int[m]), and their transitions."""
+"""Returns the allowed transitions. Its arguments: all configurations, the rows of m of them
+(int[m]), the numbers of their sentences (int[m]), and their transitions.
+"""
 
 
 @dataclass
 class StepProbabilities:
-    """Log probabilities (natural logarithms) of a parser's steps, by a softmax over the applicable transitions.
+    """Log probabilities (natural logarithms) of a parser's steps,
+    by a softmax over the applicable transitions.
 
     Attributes:
-        arcs: float64[total], of the step that gave a word its head, in the layout of ``Sentences``; roots: 0.
+        arcs: float64[total], of the step that gave a word its head,
+            in the layout of ``Sentences``; roots: 0.
         trees: float64[sentences], of all steps of a sentence together.
     """
 
@@ -82,7 +92,9 @@ class StepProbabilities:
 
     def span(self, sentences: Sentences, first: int, last: int) -> StepProbabilities:
         """Return a view of sentences ``first`` to ``last - 1``."""
-        return StepProbabilities(self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last])
+        return StepProbabilities(
+            self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last]
+        )
 
 
 def parse_batched(
@@ -102,7 +114,8 @@ def parse_batched(
         system: the transition system.
         features: extracts the features of configurations.
         scorer: computes the scores of the outputs from features.
-        single_root: make valid UD trees: exactly one child of the root, and only this child has the root relation.
+        single_root: make valid UD trees: exactly one child of the root,
+            and only this child has the root relation.
         probabilities: if given, newly allocated; is filled in.
         restriction: returns the allowed transitions; None: all are.
     """
@@ -116,14 +129,20 @@ def parse_batched(
             scores = scorer(features.extract(now, rows, sentences, numbers, transitions))
             allowed = transitions, scores
             if restriction is not None:
-                allowed = restriction(now, rows, numbers[rows], transitions).applied(system, *allowed)
+                allowed = restriction(now, rows, numbers[rows], transitions).applied(
+                    system, *allowed
+                )
             columns, relations_of_arcs = best(system, allowed[1], allowed[0], single_root)
             if probabilities is not None:
-                step_logs = log_probabilities(system, scores, transitions, columns, relations_of_arcs, single_root)
+                step_logs = log_probabilities(
+                    system, scores, transitions, columns, relations_of_arcs, single_root
+                )
                 probabilities.trees[numbers[rows]] += step_logs
                 children = transitions.children[np.arange(len(rows)), columns]
                 made = children != NO_NODE
-                probabilities.arcs[sentences.offsets[numbers[rows[made]]] + children[made]] = step_logs[made]
+                probabilities.arcs[sentences.offsets[numbers[rows[made]]] + children[made]] = (
+                    step_logs[made]
+                )
             system.apply(now, rows, transitions, columns, relations_of_arcs)
         tokens = np.arange(now.heads.shape[1])
         inside = (tokens >= 1) & (tokens <= now.lengths[:, None])
@@ -134,7 +153,8 @@ def parse_batched(
 
 
 class BatchedParser:
-    """Parses greedily with the weights of a classifier, for any transition system; see SentenceParser.
+    """Parses greedily with the weights of a classifier, for any transition system;
+    see SentenceParser.
 
     Args:
         weights: the weights.
@@ -142,7 +162,9 @@ class BatchedParser:
         table: the features.
     """
 
-    def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable) -> None:
+    def __init__(
+        self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable
+    ) -> None:
         self._weights = weights
         self._system = system
         self._table = table
@@ -159,16 +181,25 @@ class BatchedParser:
 
         Args:
             sentences, single_root, probabilities: see parse_batched().
-            restriction_of: returns the ``Restriction`` for sentences ``first`` to ``last - 1``, its two arguments.
+            restriction_of: returns the ``Restriction`` for sentences ``first`` to ``last - 1``,
+                its two arguments.
         """
         parses = Parses.allocate(sentences.offsets)
-        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)):
+        for first, last in sentences.spans(
+            batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)
+        ):
             part, trees = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             logs = None if probabilities is None else probabilities.span(sentences, first, last)
             restriction = None if restriction_of is None else restriction_of(first, last)
             found = parse_batched(
-                part, self._system, self._table, scorer, single_root=single_root, probabilities=logs, restriction=restriction
+                part,
+                self._system,
+                self._table,
+                scorer,
+                single_root=single_root,
+                probabilities=logs,
+                restriction=restriction,
             )
             trees.heads[:], trees.relations[:] = found.heads, found.relations
         return parses
@@ -191,7 +222,9 @@ class LinearParser:
         model = self._model
 
         def parse(part: Sentences, parses: Parses) -> None:
-            found = parse_batched(part, model.system, model.templates, model.weights.scores, single_root=single_root)
+            found = parse_batched(
+                part, model.system, model.templates, model.weights.scores, single_root=single_root
+            )
             parses.heads[:], parses.relations[:] = found.heads, found.relations
 
         return parse_spans(sentences, batch_sizes.TOKENS_PER_SPAN, self._threads, parse)

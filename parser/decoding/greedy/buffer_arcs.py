@@ -1,6 +1,8 @@
-"""Greedy parsing in one compiled loop, for systems that attach to the buffer: arc-hybrid and arc-eager.
+"""Greedy parsing in one compiled loop, for systems that attach to the buffer:
+arc-hybrid and arc-eager.
 
-compiled.py scores a configuration. The systems' own kernels list its transitions and take them; decisions.py chooses the best.
+compiled.py scores a configuration. The systems' own kernels list its transitions and take them;
+decisions.py chooses the best.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ class BufferArcParser(CompiledParser):
 
 @kernel()
 def _parse(offsets, model, rules, now, workspace, step, all_heads, all_relations):
-    """Parse the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, large enough for the longest."""
+    """Parse the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, large
+    enough for the longest.
+    """
     feature_rows, blocks, heads, children, _, only = step
     for s in range(len(offsets) - 1):
         start = offsets[s]
@@ -82,17 +86,36 @@ def _parse(offsets, model, rules, now, workspace, step, all_heads, all_relations
             heads[:] = NO_NODE
             children[:] = NO_NODE
             if rules.system == _ARC_HYBRID:
-                arc_hybrid.fill_transitions(now, only, rules.single_root, feature_rows, blocks, heads, children)
+                arc_hybrid.fill_transitions(
+                    now, only, rules.single_root, feature_rows, blocks, heads, children
+                )
             else:
                 nonmonotonic = rules.system == _NONMONOTONIC
-                arc_eager.fill_transitions(now, only, nonmonotonic, rules.single_root, feature_rows, blocks, heads, children)
+                arc_eager.fill_transitions(
+                    now,
+                    only,
+                    nonmonotonic,
+                    rules.single_root,
+                    feature_rows,
+                    blocks,
+                    heads,
+                    children,
+                )
             outputs = 0
             for column in range(N_TRANSITIONS):
                 if feature_rows[0, column] != NO_NODE:
                     outputs += rules.block_sizes[blocks[0, column]]
             if outputs > 1:
                 score_step(now, start, model, workspace)
-            best = feature_rows, blocks, heads, ONLY_ROW, rules.block_starts, rules.block_sizes, rules.root_relation
+            best = (
+                feature_rows,
+                blocks,
+                heads,
+                ONLY_ROW,
+                rules.block_starts,
+                rules.block_sizes,
+                rules.root_relation,
+            )
             column, relation = best_transition(workspace.scores, *best)
             if rules.system == _ARC_HYBRID:
                 arc_hybrid.take_transition(now, ONLY_ROW, heads[0, column], relation)

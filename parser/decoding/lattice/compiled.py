@@ -1,18 +1,22 @@
-"""Beam search through a word lattice in one compiled loop, which chooses the words together with their tree.
+"""Beam search through a word lattice in one compiled loop,
+which chooses the words together with their tree.
 
-Instead of a buffer, a configuration has ``ahead``: the next L arcs of its path, already chosen. A shift moves the first of them
-onto the stack and *chooses* one more arc, which starts where the last one ends; a reduction leaves ``ahead`` unchanged. An
-output of its own (``choice``) scores a choice in the configuration after it. Local scores are log probabilities among the
-candidate arcs; global scores are the output itself. If the classifier has no such output, every choice costs 0.
+Instead of a buffer, a configuration has ``ahead``: the next L arcs of its path, already chosen. A
+shift moves the first of them onto the stack and *chooses* one more arc, which starts where the last
+one ends; a reduction leaves ``ahead`` unchanged. An output of its own (``choice``) scores a choice
+in the configuration after it. Local scores are log probabilities among the candidate arcs; global
+scores are the output itself. If the classifier has no such output, every choice costs 0.
 
-Paths differ in their number of words, so items are compared by a clock rather than by steps. To shift an arc adds the arc's
-length, the number of nodes that it advances by, to the clock; to remove it from the stack as a child adds its length again. All
-complete computations end at 2N. Before the first step, L choices are made while the clock is 0; these are in buckets 0 to L -
+Paths differ in their number of words, so items are compared by a clock rather than by steps. To
+shift an arc adds the arc's length, the number of nodes that it advances by, to the clock; to remove
+it from the stack as a child adds its length again. All complete computations end at 2N. Before the
+first step, L choices are made while the clock is 0; these are in buckets 0 to L -
 1. After that, the bucket of a configuration is L plus its clock.
 
-An item is a configuration in a bucket, with the score of the best computation that leads to it. Its successors wait as
-candidates until the clock reaches their bucket; then the best candidates become items. Among equal scores, the first that was
-found wins. So on a lattice with a single path of unit arcs, the results are those of beam/compiled.py.
+An item is a configuration in a bucket, with the score of the best computation that leads to it. Its
+successors wait as candidates until the clock reaches their bucket; then the best candidates become
+items. Among equal scores, the first that was found wins. So on a lattice with a single path of unit
+arcs, the results are those of beam/compiled.py.
 """
 
 from __future__ import annotations
@@ -25,7 +29,14 @@ import numpy as np
 from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
-from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
+from parser.decoding.beam.tree_stacks import (
+    FULL,
+    TreeStacks,
+    clear,
+    read_trees,
+    take_transition,
+    top_nodes,
+)
 from parser.decoding.greedy.compiled import AttardiRules, CompiledClassifier, CompiledModel, Layers
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import sum_rows
@@ -41,7 +52,8 @@ class Arcs(NamedTuple):
 
     Attributes:
         ends: int32[A + 1], the node at which each arc ends; 0 for the root.
-        first: int32[N + 2]; the arcs that start from node v are ``first[v]`` to ``first[v + 1] - 1``.
+        first: int32[N + 2]; the arcs that start from node v are ``first[v]`` to
+            ``first[v + 1] - 1``.
         ticks: int32[A + 1], the length of each arc, which it adds to the clock.
     """
 
@@ -59,11 +71,17 @@ class Arcs(NamedTuple):
         """Make the arcs between the given nodes (int32[A])."""
         first = 1 + np.searchsorted(starts, np.arange(last_node + 2)).astype(np.int32)
         root = np.zeros(1, np.int32)
-        return cls(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, ends - starts]).astype(np.int32))
+        return cls(
+            np.concatenate([root, ends]).astype(np.int32),
+            first,
+            np.concatenate([root, ends - starts]).astype(np.int32),
+        )
 
 
 class LatticeOptions(NamedTuple):
-    """Items per bucket, whether equal items merge, whether scores are local, L, and the output of choices or NO_NODE."""
+    """Items per bucket, whether equal items merge, whether scores are local, L,
+    and the output of choices or NO_NODE.
+    """
 
     size: int
     merging: bool
@@ -125,8 +143,12 @@ class LatticeScratch(NamedTuple):
     choices: np.ndarray
 
     @classmethod
-    def allocate(cls, arcs: int, widest: int, layers: Layers, table: FeatureTable, lookahead: int) -> LatticeScratch:
-        """Allocate for lattices of at most ``arcs`` arcs, at most ``widest`` of them from one node."""
+    def allocate(
+        cls, arcs: int, widest: int, layers: Layers, table: FeatureTable, lookahead: int
+    ) -> LatticeScratch:
+        """Allocate for lattices of at most ``arcs`` arcs,
+        at most ``widest`` of them from one node.
+        """
         tops, next_tops, no_tops = np.full((3, table.stack_elements), NO_NODE, np.int32)
         next_ahead, only = np.full((2, lookahead), NO_NODE, np.int32)
         return cls(
@@ -147,9 +169,11 @@ class Candidates(NamedTuple):
 
     Attributes:
         totals: float64[capacity], scores.
-        origins: int32[capacity, 4], bucket and rank of the item, the output taken, the arc chosen; NO_NODE: none.
+        origins: int32[capacity, 4], bucket and rank of the item, the output taken,
+            the arc chosen; NO_NODE: none.
         following: int32[capacity], the next candidate of the same list, or the next free place.
-        lists: int32[buckets, 2], the first and the last candidate of each list; NO_NODE if it is empty.
+        lists: int32[buckets, 2], the first and the last candidate of each list;
+            NO_NODE if it is empty.
         state: int64[2], the first free place, and how many places have ever been used.
     """
 
@@ -173,7 +197,9 @@ class Candidates(NamedTuple):
 
 @kernel()
 def add_candidate(candidates, bucket, total, origin, arc):
-    """Append a candidate to a bucket's list; return FULL if no more fit. For ``origin`` see _choose()."""
+    """Append a candidate to a bucket's list; return FULL if no more fit.
+    For ``origin`` see _choose().
+    """
     m, k, output = origin
     new = candidates.state[0]
     if new != NO_NODE:
@@ -208,7 +234,9 @@ def clear_candidates(candidates, buckets):
 
 @array_kernel()
 def candidates_in_order(candidates, bucket):
-    """Return int32[m], the candidates of a bucket, best first; among equals, the first added comes first."""
+    """Return int32[m], the candidates of a bucket, best first; among equals,
+    the first added comes first.
+    """
     count, candidate = 0, candidates.lists[bucket, 0]
     while candidate != NO_NODE:
         count += 1
@@ -240,7 +268,8 @@ class LatticeWorkspace(NamedTuple):
 
 @array_kernel()
 def search_lattice(start, arcs, model, rules, options, workspace):
-    """Fill in the items of a lattice; the items of the last bucket are complete parses. Return FULL if they do not fit, else 0.
+    """Fill in the items of a lattice; the items of the last bucket are complete parses. Return FULL
+    if they do not fit, else 0.
 
     Args:
         start: where the lattice begins in ``words``.
@@ -272,7 +301,9 @@ def search_lattice(start, arcs, model, rules, options, workspace):
                 assign(scratch.next_ahead, items.ahead[m, k])
                 node = 0 if m == 0 else _end(arcs, scratch.next_ahead[m - 1])
                 total, origin = items.totals[m, k], (m, k, NO_NODE)
-                status = _choose(start, arcs, model, options, workspace, m + 1, total, origin, m, node)
+                status = _choose(
+                    start, arcs, model, options, workspace, m + 1, total, origin, m, node
+                )
             else:
                 status = _expand(start, arcs, model, rules, options, workspace, m, k)
             if status == FULL:
@@ -299,23 +330,30 @@ def _sum_hidden(start, model, stacks, tops, ahead, scratch):
 
 @kernel()
 def _add_arc(start, model, stacks, place, arc, scratch):
-    """Fill in the hidden layer: ``scratch.sums`` plus the part of arc ``arc`` at index ``place`` of ``ahead``."""
+    """Fill in the hidden layer: ``scratch.sums`` plus the part of arc ``arc`` at index ``place`` of
+    ``ahead``.
+    """
     words, in_buffer, others, _ = model
     base = scratch.base
     scratch.only[place] = arc
-    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, in_buffer, words, base.picked, 0)
-    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, others, words, base.picked, count)
+    count = pick_rows(
+        start, stacks, scratch.no_tops, scratch.only, in_buffer, words, base.picked, 0
+    )
+    count = pick_rows(
+        start, stacks, scratch.no_tops, scratch.only, others, words, base.picked, count
+    )
     scratch.only[place] = NO_NODE
     sum_rows(scratch.sums, words.activations, base.picked, count, base.hidden)
 
 
 @kernel()
 def _choose(start, arcs, model, options, workspace, bucket, total, origin, place, node):
-    """Add a candidate for each arc from ``node``; at the last node, a single candidate without an arc.
+    """Add a candidate for each arc from ``node``; at the last node,
+    a single candidate without an arc.
 
     Args:
-        start, arcs, model, options, workspace: see search_lattice(). The scratch holds the stack and the arcs ahead as they are
-            after the output.
+        start, arcs, model, options, workspace: see search_lattice(). The scratch holds the stack
+            and the arcs ahead as they are after the output.
         bucket: the bucket of the candidates.
         total: the score before the choice.
         origin: bucket and rank of the item, and the output taken.
@@ -366,13 +404,17 @@ def _expand(start, arcs, model, rules, options, workspace, m, k):
     row, norm = scratch.scores, 0.0
     forced = NO_NODE
     if options.local:
-        forced = forced_output(rules.degree, depth, buffered, rules.root_relation, rules.single_root)
+        forced = forced_output(
+            rules.degree, depth, buffered, rules.root_relation, rules.single_root
+        )
     if forced != NO_NODE:
         row[:] = -np.inf
         row[forced] = 0
     else:
         _sum_hidden(start, model, stacks, scratch.tops, ahead, scratch)
-        _, norm = score_outputs(model.layers, rules, depth, buffered, options.local, scratch.base, row)
+        _, norm = score_outputs(
+            model.layers, rules, depth, buffered, options.local, scratch.base, row
+        )
     for _ in range(options.size):
         output = highest_output(row)
         if row[output] == -np.inf:
@@ -384,11 +426,24 @@ def _expand(start, arcs, model, rules, options, workspace, m, k):
             assign(scratch.next_tops[1:], scratch.tops)
             _shift_ahead(ahead, scratch.next_ahead)
             node, bucket = _end(arcs, ahead[options.lookahead - 1]), m + arcs.ticks[ahead[0]]
-            status = _choose(start, arcs, model, options, workspace, bucket, total, (m, k, 0), options.lookahead - 1, node)
+            status = _choose(
+                start,
+                arcs,
+                model,
+                options,
+                workspace,
+                bucket,
+                total,
+                (m, k, 0),
+                options.lookahead - 1,
+                node,
+            )
         else:
             column, _ = transition_of(output, rules.n_relations)
             child = _removed(stacks, cell, column)
-            status = add_candidate(candidates, m + arcs.ticks[child], total, (m, k, output), NO_NODE)
+            status = add_candidate(
+                candidates, m + arcs.ticks[child], total, (m, k, output), NO_NODE
+            )
         if status == FULL:
             return FULL
     return 0
@@ -413,7 +468,9 @@ def _removed(stacks, cell, column):
 
 @kernel()
 def _select(rules, options, workspace, m, order):
-    """Make the items of bucket m from its candidates in ``order``, best first; return FULL if their stacks do not fit."""
+    """Make the items of bucket m from its candidates in ``order``, best first;
+    return FULL if their stacks do not fit.
+    """
     stacks, items, candidates, scratch = workspace
     count = 0
     for candidate in order:
@@ -436,7 +493,9 @@ def _select(rules, options, workspace, m, order):
         if output != NO_NODE:
             column, relation = transition_of(output, rules.n_relations)
             base = scratch.base
-            new_cell = take_transition(stacks, cell, np.int64(ahead[0]), column, relation, base.elements, base.path)
+            new_cell = take_transition(
+                stacks, cell, np.int64(ahead[0]), column, relation, base.elements, base.path
+            )
             if new_cell == FULL:
                 return FULL
             depth += 1 if output == 0 else -1
@@ -465,13 +524,22 @@ class LatticeBeam(CompiledClassifier):
 
     _system: Attardi
 
-    def __init__(self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, options: LatticeOptions) -> None:
+    def __init__(
+        self,
+        weights: ClassifierWeights,
+        system: Attardi,
+        table: FeatureTable,
+        options: LatticeOptions,
+    ) -> None:
         super().__init__(weights, system, table)
         self._options = options
         self._table = table
 
-    def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        """Yield, for each lattice, the trees found, best first; read them before going on to the next lattice.
+    def lattice_trees(
+        self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool
+    ) -> Iterator[Iterator[Tree]]:
+        """Yield, for each lattice, the trees found, best first;
+        read them before going on to the next lattice.
 
         Args:
             sentences: the lattices, their arcs encoded as the tokens of sentences.
@@ -485,7 +553,10 @@ class LatticeBeam(CompiledClassifier):
         model = self.model_on(self.words_of(sentences))
         search = LatticeSearch(arcs, model, self._options, self._table)
         for start, lattice in zip(sentences.offsets, arcs, strict=False):
-            while search_lattice(start, lattice, model, rules, self._options, search.workspace) == FULL:
+            while (
+                search_lattice(start, lattice, model, rules, self._options, search.workspace)
+                == FULL
+            ):
                 search.grow()
             yield search.trees(lattice)
 
@@ -497,19 +568,31 @@ class LatticeSearch:
         model: the classifier with the lattices' arcs as words.
     """
 
-    def __init__(self, arcs: Sequence[Arcs], model: CompiledModel, options: LatticeOptions, table: FeatureTable) -> None:
+    def __init__(
+        self,
+        arcs: Sequence[Arcs],
+        model: CompiledModel,
+        options: LatticeOptions,
+        table: FeatureTable,
+    ) -> None:
         widest = max((int(np.diff(lattice.first).max(initial=1)) for lattice in arcs), default=1)
         self._tokens = max((len(lattice.ends) for lattice in arcs), default=1)
-        self._buckets = 2 * max((lattice.last_node for lattice in arcs), default=0) + options.lookahead + 1
+        self._buckets = (
+            2 * max((lattice.last_node for lattice in arcs), default=0) + options.lookahead + 1
+        )
         self._options, self._times = options, 1
         items = LatticeItems.allocate(self._buckets, options.size, options.lookahead)
-        scratch = LatticeScratch.allocate(self._tokens, widest, model.layers, table, options.lookahead)
+        scratch = LatticeScratch.allocate(
+            self._tokens, widest, model.layers, table, options.lookahead
+        )
         self.workspace = LatticeWorkspace(self._stacks(), items, self._candidates(), scratch)
 
     def grow(self) -> None:
         """Double the space for stacks and candidates."""
         self._times *= 2
-        self.workspace = self.workspace._replace(stacks=self._stacks(), candidates=self._candidates())
+        self.workspace = self.workspace._replace(
+            stacks=self._stacks(), candidates=self._candidates()
+        )
 
     def _stacks(self) -> TreeStacks:
         return TreeStacks.allocate(self._tokens, self._times * self._buckets * self._options.size)

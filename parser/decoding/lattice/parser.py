@@ -1,5 +1,6 @@
-"""Parsing word lattices with a beam, which finds the words of a sentence and their tree together (compiled.py); and parsing a
-CoNLL-UL file into CoNLL-U, in a stream."""
+"""Parsing word lattices with a beam, which finds the words of a sentence and their tree together
+(compiled.py); and parsing a CoNLL-UL file into CoNLL-U, in a stream.
+"""
 
 from __future__ import annotations
 
@@ -44,31 +45,42 @@ class LatticeParse:
 
     @classmethod
     def of(cls, tree: Tree) -> LatticeParse:
-        """Convert a tree over all arcs of a lattice, in which only the arcs of the path have heads."""
+        """Convert a tree over all arcs of a lattice,
+        in which only the arcs of the path have heads.
+        """
         words = np.flatnonzero(tree.heads != NO_NODE)
         places = np.zeros(len(tree.heads) + 1, np.int32)
         places[words + 1] = np.arange(1, len(words) + 1)
-        return cls(tree.score, words.astype(np.int32), places[tree.heads[words]], tree.relations[words])
+        return cls(
+            tree.score, words.astype(np.int32), places[tree.heads[words]], tree.relations[words]
+        )
 
 
 class LatticeParser:
     """Parses lattices with the weights of a model.
 
     Args:
-        model: the model; its transition system is arc-standard or Attardi's, its token representation static.
+        model: the model; its transition system is arc-standard or Attardi's,
+            its token representation static.
         beam: the beam; items merge by configuration, or not at all.
-        lookahead: how many arcs of the path are decided ahead; None: the model's setting, or as many as it reads.
+        lookahead: how many arcs of the path are decided ahead; None: the model's setting,
+            or as many as it reads.
         threads: how many spans of lattices are parsed at the same time.
 
     Raises:
         BeamError: the model reads further ahead.
     """
 
-    def __init__(self, model: NetworkModel, beam: Beam, lookahead: int | None = None, *, threads: int = 1) -> None:
+    def __init__(
+        self, model: NetworkModel, beam: Beam, lookahead: int | None = None, *, threads: int = 1
+    ) -> None:
         read_ahead = model.table.read_ahead
         ahead = lookahead or model.lookahead or max(read_ahead, 1)
         if ahead < read_ahead:
-            raise BeamError(f"lookahead={ahead}, but the model reads b{read_ahead - 1}; set lookahead to {read_ahead} or more")
+            raise BeamError(
+                f"lookahead={ahead}, but the model reads b{read_ahead - 1}; "
+                f"set lookahead to {read_ahead} or more"
+            )
         choice = NO_NODE if model.lookahead is None else model.system.n_outputs
         options = LatticeOptions(
             size=beam.size,
@@ -82,9 +94,15 @@ class LatticeParser:
         self._search = LatticeBeam(model.frozen().weights, model.system, model.table, options)
 
     def k_best(
-        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, k: int = 1, *, single_root: bool = True
+        self,
+        lattices: Sequence[Lattice],
+        vocabularies: Vocabularies,
+        k: int = 1,
+        *,
+        single_root: bool = True,
     ) -> list[list[LatticeParse]]:
-        """Return, for each lattice, the k best distinct parses that were found, best first; fewer where fewer were found.
+        """Return, for each lattice, the k best distinct parses that were found, best first;
+        fewer where fewer were found.
 
         Raises:
             BeamError: the beam is too small for k parses.
@@ -93,28 +111,48 @@ class LatticeParser:
         encoded = vocabularies.encode(lattices)
 
         def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
-            arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node) for lattice in lattices[slice(*span)]]
+            arcs = [
+                Arcs.of(lattice.starts, lattice.ends, lattice.last_node)
+                for lattice in lattices[slice(*span)]
+            ]
             trees_of_lattices = self._search.lattice_trees(encoded.span(*span), arcs, single_root)
-            return [[LatticeParse.of(tree) for tree in distinct(trees, k)] for trees in trees_of_lattices]
+            return [
+                [LatticeParse.of(tree) for tree in distinct(trees, k)]
+                for trees in trees_of_lattices
+            ]
 
         spans = encoded.spans(batch_sizes.TOKENS_PER_SPAN)
-        return [parses for _, part in parallel_map(parse_span, spans, self._threads) for parses in part]
+        return [
+            parses for _, part in parallel_map(parse_span, spans, self._threads) for parses in part
+        ]
 
 
 def parsed_texts(
-    parser: LatticeParser, model: ParserModel, lattices: Sequence[Lattice], k: int | None = None, *, single_root: bool = True
+    parser: LatticeParser,
+    model: ParserModel,
+    lattices: Sequence[Lattice],
+    k: int | None = None,
+    *,
+    single_root: bool = True,
 ) -> list[tuple[str, list[int]]]:
     """Parse lattices; return the CoNLL-U of each, and the numbers of the arcs that are its words.
 
-    With ``k``, the CoNLL-U holds the k best parses with their ranks and scores; the arcs are the best parse's.
+    With ``k``, the CoNLL-U holds the k best parses with their ranks and scores;
+    the arcs are the best parse's.
     """
     texts = []
     for lattice, parses in zip(
-        lattices, parser.k_best(lattices, model.vocabularies, k or 1, single_root=single_root), strict=True
+        lattices,
+        parser.k_best(lattices, model.vocabularies, k or 1, single_root=single_root),
+        strict=True,
     ):
         text = ""
         for rank, parse in enumerate(parses, 1):
-            comments = [] if k is None else [("beam_rank", str(rank)), ("beam_score", f"{parse.score:.6f}")]
+            comments = (
+                []
+                if k is None
+                else [("beam_rank", str(rank)), ("beam_score", f"{parse.score:.6f}")]
+            )
             deprels = [model.relations.symbols[relation] for relation in parse.relations.tolist()]
             text += conllu(lattice, parse.arcs.tolist(), parse.heads.tolist(), deprels, comments)
         texts.append((text, parses[0].arcs.tolist()))
@@ -152,11 +190,15 @@ def parse_lattice_file(
         progress: called after each batch with the counts of everything written so far.
 
     Raises:
-        BeamError: the model or the beam does not support lattices, or the beam cannot yield ``k_best`` parses.
+        BeamError: the model or the beam does not support lattices,
+            or the beam cannot yield ``k_best`` parses.
         ConlluError: a sentence is not a valid lattice.
     """
     if options.on_error is OnError.KEEP:
-        raise ConlluError(f"{name}: --on-error=keep cannot copy an invalid lattice into CoNLL-U; choose --on-error=skip")
+        raise ConlluError(
+            f"{name}: --on-error=keep cannot copy an invalid lattice into CoNLL-U; "
+            "choose --on-error=skip"
+        )
     refuse(model, options)
     parser = lattice_parser(model, options.search(model), threads)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
@@ -165,7 +207,9 @@ def parse_lattice_file(
         parsed.refused += 1
         report(error)
 
-    lattices = stream_lattices(source, name, options.max_arcs, refused if options.on_error is OnError.SKIP else None)
+    lattices = stream_lattices(
+        source, name, options.max_arcs, refused if options.on_error is OnError.SKIP else None
+    )
     while part := list(islice(lattices, batch_sizes.LATTICES_PER_BATCH)):
         texts = parsed_texts(parser, model, part, options.k_best, single_root=options.single_root)
         for (text, arcs), lattice in zip(texts, part, strict=True):
@@ -173,7 +217,9 @@ def parse_lattice_file(
             parsed.sentences += 1
             parsed.words += len(arcs)
             encoded = model.vocabularies.encode([lattice])
-            for attribute, count in model.vocabularies.unknown_counts(encoded, [arc + 1 for arc in arcs]).items():
+            for attribute, count in model.vocabularies.unknown_counts(
+                encoded, [arc + 1 for arc in arcs]
+            ).items():
                 parsed.unknown[attribute] += count
         progress(parsed)
     return parsed

@@ -1,7 +1,8 @@
-"""Abbreviations of some languages, for tokenizers: a file each, with its sources; LICENSES has their licences.
+"""Abbreviations of some languages, for tokenizers: a file each, with its sources;
+LICENSES has their licences.
 
-A line is an abbreviation in lower case, with its period. A ``+`` behind it says that a name or a number follows, so that no
-sentence ends there. Lines that begin with ``#`` are comments.
+A line is an abbreviation in lower case, with its period. A ``+`` behind it says that a name or a
+number follows, so that no sentence ends there. Lines that begin with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ def abbreviation_lists() -> list[str]:
 
 
 def abbreviations_of(language: str | None) -> dict[str, bool]:
-    """Return the abbreviations of a language, and whether a name or a number follows; none, if it has no list."""
-    return read_abbreviations(_FOLDER / f"{language}.txt") if language in abbreviation_lists() else {}
+    """Return the abbreviations of a language, and whether a name or a number follows; none,
+    if it has no list.
+    """
+    return (
+        read_abbreviations(_FOLDER / f"{language}.txt") if language in abbreviation_lists() else {}
+    )
 
 
 def read_abbreviations(path: Path) -> dict[str, bool]:
@@ -38,25 +43,33 @@ def read_abbreviations(path: Path) -> dict[str, bool]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise OptimalStepError(f"{path}: {error.strerror}; name a file with an abbreviation a line") from error
+        raise OptimalStepError(
+            f"{path}: {error.strerror}; name a file with an abbreviation a line"
+        ) from error
     abbreviations = {}
     for number, raw in enumerate(content.removeprefix(BOM_UTF8).splitlines(), 1):
         try:
             line = raw.decode("utf-8").strip()
         except UnicodeDecodeError as error:
-            raise OptimalStepError(f"{path}, line {number}: not UTF-8 ({error.reason}); {TO_UTF8}") from error
+            raise OptimalStepError(
+                f"{path}, line {number}: not UTF-8 ({error.reason}); {TO_UTF8}"
+            ) from error
         short, *mark = line.split() or [""]
         if short and not line.startswith("#"):
             if mark not in ([], ["+"]) or not re.search(r"\w.*\.$", short):
                 raise OptimalStepError(
-                    f"{path}, line {number}: {line!r} is not an abbreviation; write one with its period on each line, "
-                    "and + behind it if a name or a number follows"
+                    f"{path}, line {number}: {line!r} is not an abbreviation; write one with its "
+                    "period on each line, and + behind it if a name or a number follows"
                 )
             abbreviations[short.lower()] = bool(mark)
     return abbreviations
 
 
 def language_of(files: Iterable[str | Path]) -> str | None:
-    """Return the language of a treebank by the names of its files, such as en_ewt-ud-train.conllu; None if they do not say."""
-    languages = {match[1] for path in files if (match := _UD_NAME.match(Path(path).name)) is not None}
+    """Return the language of a treebank by the names of its files, such as en_ewt-ud-train.conllu;
+    None if they do not say.
+    """
+    languages = {
+        match[1] for path in files if (match := _UD_NAME.match(Path(path).name)) is not None
+    }
     return languages.pop() if len(languages) == 1 else None

@@ -1,8 +1,10 @@
-"""The hidden activations of embedded slots, and their gradients, computed in two ways that differ only in rounding.
+"""The hidden activations of embedded slots, and their gradients,
+computed in two ways that differ only in rounding.
 
-*Side by side*: the vectors of all slots, times the weights. *By value*: the contribution of each slot, computed once for each
-value that the slot has in a batch. In a batch of 100 examples a slot has some 20 values: tags and relations are few, and many
-nodes are absent. So products have a fifth of the rows; in exchange, contributions as wide as the hidden layer are added up.
+*Side by side*: the vectors of all slots, times the weights. *By value*: the contribution of each
+slot, computed once for each value that the slot has in a batch. In a batch of 100 examples a slot
+has some 20 values: tags and relations are few, and many nodes are absent. So products have a fifth
+of the rows; in exchange, contributions as wide as the hidden layer are added up.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class SideBySide:
         Args:
             features: int32[batch, slots].
             scale: float32[batch, embedded slots], the factor of each slot's vector.
-            kept: float32[batch, width], the factors of the single numbers in the vectors; None for ones.
+            kept: float32[batch, width], the factors of the single numbers in the vectors;
+                None for ones.
         """
         if len(features) > len(self._inputs):  # allocating memory for every batch is slow
             self._inputs = torch.empty(len(features), self._inputs.shape[1])
@@ -61,8 +64,12 @@ class SideBySide:
             inputs *= kept
         return product(inputs, self._weights, self._bias)
 
-    def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
-        """Fill in the gradients of weights and tables from the derivatives by the total (float32[batch, hidden])."""
+    def collect(
+        self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None
+    ) -> None:
+        """Fill in the gradients of weights and tables from the derivatives by the total
+        (float32[batch, hidden]).
+        """
         self.gradient.values = product(by_total.t(), self._inputs[: len(features)].t()).numpy()
         if self._trains_vectors:
             by_input = product(by_total, self._weights.t())
@@ -77,8 +84,8 @@ class ByValue:
     """The contribution of each slot, computed once for each of its values in a batch.
 
     Args:
-        weights: float32[hidden, width], a parameter with more than one column. It is copied to new memory, column by column:
-            tensors that shared its memory no longer do.
+        weights: float32[hidden, width], a parameter with more than one column. It is copied to new
+            memory, column by column: tensors that shared its memory no longer do.
         bias, tables: see SideBySide, which has the same attribute and methods.
     """
 
@@ -90,13 +97,22 @@ class ByValue:
 
     @staticmethod
     def serves(weights: Tensor, input_dropout: float, tables: Sequence[Table]) -> bool:
-        """Return whether this way is possible and faster: vectors that are not trained would gain a third less."""
+        """Return whether this way is possible and faster:
+        vectors that are not trained would gain a third less.
+        """
         hidden, width = weights.shape
-        return hidden >= WIDTH and width > 1 and not input_dropout and any(table.gradient is not None for table in tables)
+        return (
+            hidden >= WIDTH
+            and width > 1
+            and not input_dropout
+            and any(table.gradient is not None for table in tables)
+        )
 
     def _allocate(self, batch: int) -> None:
         self._batch = batch
-        self._by_slot = [SlotValues.allocate(len(table.columns), batch, table.matrix) for table in self._tables]
+        self._by_slot = [
+            SlotValues.allocate(len(table.columns), batch, table.matrix) for table in self._tables
+        ]
         self._sums = allocate_sums(batch, self._weights.shape[1])
         self._by_vectors = [allocate_sums(batch, table.matrix.shape[1]) for table in self._tables]
 
@@ -106,25 +122,41 @@ class ByValue:
         if len(features) > self._batch:
             self._allocate(len(features))
         total = self._bias.repeat(len(features), 1)
-        for (table, table_scale), by_slot in zip(_with_scale(self._tables, scale), self._by_slot, strict=True):
+        for (table, table_scale), by_slot in zip(
+            _with_scale(self._tables, scale), self._by_slot, strict=True
+        ):
             table.fill(features)
             find_values(table.matrix, features, table.columns, table_scale, by_slot)
-            add_activations(by_slot, table_scale, self._weights, table.first, self._sums, total.numpy())
+            add_activations(
+                by_slot, table_scale, self._weights, table.first, self._sums, total.numpy()
+            )
         return total
 
-    def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
+    def collect(
+        self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None
+    ) -> None:
         """Collect the gradients; ``kept`` is None, and total() was called for the same batch."""
         slots = zip(_with_scale(self._tables, scale), self._by_slot, self._by_vectors, strict=True)
         for (table, table_scale), by_slot, by_vectors in slots:
             trained = table.gradient is not None
             to = table.gradient or _NOTHING
-            arrays = by_total.numpy(), self._sums, self.gradient.values, trained, by_vectors, to.values, to.used
+            arrays = (
+                by_total.numpy(),
+                self._sums,
+                self.gradient.values,
+                trained,
+                by_vectors,
+                to.values,
+                to.used,
+            )
             collect_gradients(by_slot, table_scale, self._weights, table.first, *arrays)
             table.hand_on()
 
 
 def _with_scale(tables: Sequence[Table], scale: np.ndarray) -> Iterator[tuple[Table, np.ndarray]]:
-    """Yield each table, and the part of ``scale`` (float32[batch, embedded slots]) for its slots."""
+    """Yield each table, and the part of ``scale`` (float32[batch,
+    embedded slots]) for its slots.
+    """
     first = 0
     for table in tables:
         yield table, scale[:, first : first + len(table.columns)]
@@ -167,7 +199,9 @@ class SlotValues(NamedTuple):
 
 
 def allocate_sums(batch: int, width: int) -> np.ndarray:
-    """Return float32[rows, width], room for the contributions of a slot's values, in batches of at most this size."""
+    """Return float32[rows, width], room for the contributions of a slot's values,
+    in batches of at most this size.
+    """
     return np.zeros((batch + ROWS, width), np.float32)
 
 
@@ -179,7 +213,8 @@ def find_values(table, features, columns, scale, by_slot):
         table: float32[values, width], the vectors.
         features: int32[batch, slots].
         columns: the slots that the table serves.
-        scale: float32[batch, len(columns) or more], the factor of each slot's vector; 0 drops the slot.
+        scale: float32[batch, len(columns) or more], the factor of each slot's vector;
+            0 drops the slot.
         by_slot: SlotValues.
     """
     counts, values, numbers, places, starts, vectors = by_slot
@@ -214,7 +249,8 @@ def add_activations(by_slot, scale, weights, first, sums, total):
         by_slot: SlotValues, filled in.
         scale: see find_values().
         weights: float32[inputs, hidden], contiguous.
-        first: the row where the weights of the first slot begin; each slot has as many rows as a vector is wide.
+        first: the row where the weights of the first slot begin;
+            each slot has as many rows as a vector is wide.
         sums: allocate_sums(); overwritten.
         total: changed in place.
     """
@@ -225,7 +261,9 @@ def add_activations(by_slot, scale, weights, first, sums, total):
             continue
         rows = max(counts[c], ROWS)  # rows beyond the last vector are not read
         block = (first + c * size) * hidden
-        _multiply(vectors, starts[c] * size, size, 1, rows, weights, block, hidden, size, sums, 0, hidden)
+        _multiply(
+            vectors, starts[c] * size, size, 1, rows, weights, block, hidden, size, sums, 0, hidden
+        )
         for r in range(len(total)):
             if numbers[c, r] >= 0:
                 factor, source, target = scale[r, c], sums[numbers[c, r]], total[r]
@@ -234,14 +272,18 @@ def add_activations(by_slot, scale, weights, first, sums, total):
 
 
 @kernel()
-def collect_gradients(by_slot, scale, weights, first, by_total, sums, by_weights, trained, by_vectors, values, used):
+def collect_gradients(
+    by_slot, scale, weights, first, by_total, sums, by_weights, trained, by_vectors, values, used
+):
     """Compute the gradients of weights and vectors: the reverse of add_activations.
 
     Args:
         by_slot, scale, weights, first, sums: see add_activations().
         by_total: float32[batch, hidden], derivatives by the total.
-        by_weights: float32[inputs, hidden], the gradient of the weights; overwritten in the rows of these slots.
-        trained: whether the table has a gradient, which goes to ``values`` and ``used``; see Gradient.
+        by_weights: float32[inputs, hidden], the gradient of the weights;
+            overwritten in the rows of these slots.
+        trained: whether the table has a gradient, which goes to ``values`` and ``used``;
+            see Gradient.
         by_vectors: float32[batch and ROWS more, table's width]; overwritten.
     """
     counts, slot_values, numbers, _, starts, vectors = by_slot
@@ -253,7 +295,20 @@ def collect_gradients(by_slot, scale, weights, first, by_total, sums, by_weights
             by_weights[block : block + size] = 0
             continue
         _add_up(numbers[c], scale, c, by_total, sums)
-        _multiply(vectors, starts[c] * size, 1, size, size, sums, 0, hidden, counts[c], by_weights, block * hidden, hidden)
+        _multiply(
+            vectors,
+            starts[c] * size,
+            1,
+            size,
+            size,
+            sums,
+            0,
+            hidden,
+            counts[c],
+            by_weights,
+            block * hidden,
+            hidden,
+        )
         if trained:
             _products_of_rows(sums, counts[c], weights, block, size, by_vectors)
             for i in range(counts[c]):
@@ -288,7 +343,8 @@ def _add_up(numbers, scale, c, by_total, sums):
 
 @kernel()
 def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_start, c_row):
-    """Compute a matrix product in tiles, of ``rows`` rows, ``c_row`` (at least WIDTH) wide; for the arguments see tiles.py.
+    """Compute a matrix product in tiles, of ``rows`` rows, ``c_row`` (at least WIDTH) wide;
+    for the arguments see tiles.py.
 
     The last tile may overlap the one before it; fewer than ROWS rows are multiplied one by one.
     """
@@ -297,17 +353,33 @@ def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_s
         if rows < ROWS:
             for r in range(rows):
                 to = c_start + r * c_row + j
-                strided_tile_of_one_row(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
+                strided_tile_of_one_row(
+                    a,
+                    a_start + r * a_row,
+                    a_row,
+                    a_step,
+                    b,
+                    b_start + j,
+                    b_step,
+                    steps,
+                    c,
+                    to,
+                    c_row,
+                )
             continue
         for first_row in range(0, rows, ROWS):
             r = min(first_row, rows - ROWS)
             to = c_start + r * c_row + j
-            strided_tile_of_rows(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
+            strided_tile_of_rows(
+                a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row
+            )
 
 
 @kernel(fastmath={"reassoc", "contract"})
 def _products_of_rows(a, rows, b, first, columns, products):
-    """Fill in float32[rows, columns]: the products of the first rows of a with the rows of b from ``first``."""
+    """Fill in float32[rows, columns]: the products of the first rows of a with the rows of b from
+    ``first``.
+    """
     if columns < _SIDE:
         for i in range(rows):
             for j in range(columns):

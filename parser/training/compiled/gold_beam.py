@@ -1,25 +1,30 @@
-"""The search of global training: a beam, and beside it a beam of gold items, through one sentence in a compiled loop.
+"""The search of global training: a beam, and beside it a beam of gold items,
+through one sentence in a compiled loop.
 
-Many items can be gold. ``lost`` counts an item's words that can no longer be right: words that cannot get their gold head, by
-an oracle that is exact for any gold tree, and words with the gold head and another relation. The start has already lost the
-words whose arcs no projective tree has. An item is gold if it has lost no further word. So the model itself chooses among the
-many computations of one tree, and among several best trees.
+Many items can be gold. ``lost`` counts an item's words that can no longer be right: words that
+cannot get their gold head, by an oracle that is exact for any gold tree, and words with the gold
+head and another relation. The start has already lost the words whose arcs no projective tree has.
+An item is gold if it has lost no further word. So the model itself chooses among the many
+computations of one tree, and among several best trees.
 
-``lost`` never falls along a computation, so gold items are made only from gold items. The gold beam takes only transitions that
-lose nothing; there is always one. Its best item is the best gold item that it finds, also after the other beam has lost all
-gold items. Both are beams of parser/decoding/beam/compiled.py and share one set of stacks: items with the same cell have the
-same configuration.
+``lost`` never falls along a computation, so gold items are made only from gold items. The gold beam
+takes only transitions that lose nothing; there is always one. Its best item is the best gold item
+that it finds, also after the other beam has lost all gold items. Both are beams of
+parser/decoding/beam/compiled.py and share one set of stacks: items with the same cell have the same
+configuration.
 
-The step with the highest loss is learned from (max-violation, Huang, Fayong and Guo 2012). The loss of a step is over the items
-of both beams. An item in both counts once: the same configuration, with the better score; without merging, the same
-computation. With s the scores and G the gold items, the loss is that of a conditional random field, as in Andor et al. (2016),
-with a set in place of their one gold item:
+The step with the highest loss is learned from (max-violation, Huang, Fayong and Guo 2012). The loss
+of a step is over the items of both beams. An item in both counts once: the same configuration, with
+the better score; without merging, the same computation. With s the scores and G the gold items, the
+loss is that of a conditional random field, as in Andor et al. (2016), with a set in place of their
+one gold item:
 
     log(sum(exp(s))) - log(sum(exp(s of G)))
 
-An item's score is the sum of the scores of the transitions in its best computation. So the derivative of the loss by the score
-of a transition is the sum of the derivatives by the items that it led to: the beam's marginals minus the gold ones. For first
-transitions that all items share it is zero, and nothing is computed.
+An item's score is the sum of the scores of the transitions in its best computation. So the
+derivative of the loss by the score of a transition is the sum of the derivatives by the items that
+it led to: the beam's marginals minus the gold ones. For first transitions that all items share it
+is zero, and nothing is computed.
 """
 
 from __future__ import annotations
@@ -50,7 +55,8 @@ class CompiledGold(NamedTuple):
     Attributes:
         heads: int32[total], see Trees.
         offsets: int64[sentences + 1].
-        relations: int32[total]; a negative one is unknown to the model: there any relation counts as right.
+        relations: int32[total]; a negative one is unknown to the model:
+            there any relation counts as right.
         memory: see oracles.arc_standard.context_rows.
     """
 
@@ -76,14 +82,23 @@ class CompiledSide(NamedTuple):
 
     @classmethod
     def allocate(cls, tokens: int, size: int, layers: Layers, table: FeatureTable) -> CompiledSide:
-        """Allocate a side for a sentence of this many tokens, and the classifier's layers and features."""
+        """Allocate a side for a sentence of this many tokens,
+        and the classifier's layers and features.
+        """
         items = Items.allocate(tokens, size)
         expansion = Expansion.allocate(tokens, size, layers, table)
-        return cls(size=size, items=items, expansion=expansion, lost=np.empty((2 * tokens + 1, size), np.int32))
+        return cls(
+            size=size,
+            items=items,
+            expansion=expansion,
+            lost=np.empty((2 * tokens + 1, size), np.int32),
+        )
 
 
 class OracleQueries(NamedTuple):
-    """Workspace for the oracle queries of a step's items, one configuration per row; see BoundOracle.score_batch."""
+    """Workspace for the oracle queries of a step's items, one configuration per row; see
+    BoundOracle.score_batch.
+    """
 
     sentences: np.ndarray
     stacks: np.ndarray
@@ -94,11 +109,18 @@ class OracleQueries(NamedTuple):
     def allocate(cls, tokens: int, size: int) -> OracleQueries:
         """Allocate workspace for this many items of a sentence of this many tokens."""
         sentences, sizes, fronts = np.empty((3, size), np.int32)
-        return cls(sentences=sentences, stacks=np.empty((size, tokens + 1), np.int32), sizes=sizes, fronts=fronts)
+        return cls(
+            sentences=sentences,
+            stacks=np.empty((size, tokens + 1), np.int32),
+            sizes=sizes,
+            fronts=fronts,
+        )
 
 
 @array_kernel()
-def search_with_gold(sentence, start, length, model, rules, merging, gold, stacks, beam, gold_beam, queries, scratch):
+def search_with_gold(
+    sentence, start, length, model, rules, merging, gold, stacks, beam, gold_beam, queries, scratch
+):
     """Search a sentence with both beams; their items stay in the beams.
 
     Args:
@@ -135,7 +157,16 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
             attainable = _attainable(sentence, gold, stacks, items, m, queries)
             if is_gold_beam:
                 for k in range(items.counts[m]):
-                    _mask_losing_outputs(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
+                    _mask_losing_outputs(
+                        expansion,
+                        k,
+                        attainable[k],
+                        sentence,
+                        gold,
+                        stacks,
+                        items.cells[m, k],
+                        rules,
+                    )
             count = select_items(rules, side.size, merging, workspace, m)
             if count == FULL:
                 return FULL
@@ -181,7 +212,9 @@ def _attainable(sentence, gold, stacks, items, m, queries):
 
 @kernel()
 def _right_relation(column, sentence, gold, stacks, cell):
-    """Return the relation that a transition's arc needs to lose nothing; NO_NODE without an arc, or if any relation does."""
+    """Return the relation that a transition's arc needs to lose nothing; NO_NODE without an arc,
+    or if any relation does.
+    """
     if column == 0:
         return NO_NODE
     cells, nodes = stacks.cells.keys, stacks.nodes.keys
@@ -240,8 +273,8 @@ def choose_step(steps, merging, beam, gold_beam, by_beam, by_gold):
         steps: the number of steps in the search.
         merging: whether equal configurations were merged.
         beam, gold_beam: the two sides of the search.
-        by_beam, by_gold: float64[steps + 1, size], derivatives of the loss by the items: filled in for the chosen step,
-            0 for the steps before it.
+        by_beam, by_gold: float64[steps + 1, size], derivatives of the loss by the items: filled in
+            for the chosen step, 0 for the steps before it.
     """
     chosen, highest = steps, -np.inf
     for m in range(1, steps + 1):
@@ -255,8 +288,11 @@ def choose_step(steps, merging, beam, gold_beam, by_beam, by_gold):
 
 @kernel()
 def step_loss(merging, beam, gold_beam, m, by_beam, by_gold):
-    """Return the loss of step m; its derivatives by the scores of the items go to by_beam and by_gold (float64[size])."""
-    _count_once(merging, beam, gold_beam, m, by_beam, by_gold)  # until they are filled in: whether an item counts
+    """Return the loss of step m; its derivatives by the scores of the items go to by_beam and
+    by_gold (float64[size]).
+    """
+    # until they are filled in: whether an item counts
+    _count_once(merging, beam, gold_beam, m, by_beam, by_gold)
     count = beam.items.counts[m] + gold_beam.items.counts[m]
     highest, highest_gold = -np.inf, -np.inf
     for i in range(count):
@@ -287,13 +323,16 @@ def step_loss(merging, beam, gold_beam, m, by_beam, by_gold):
 
 @kernel()
 def _count_once(merging, beam, gold_beam, m, by_beam, by_gold):
-    """Fill in by_beam and by_gold: 1 for items that count, 0 for items that count on the other side."""
+    """Fill in by_beam and by_gold: 1 for items that count,
+    0 for items that count on the other side.
+    """
     totals, gold_totals = beam.items.totals[m], gold_beam.items.totals[m]
     by_beam[:] = 1.0
     by_gold[:] = 1.0
     for j in range(gold_beam.items.counts[m]):
         for k in range(beam.items.counts[m]):
-            # Without merging an item is one computation, whose score is the same on both sides to the last bit.
+            # Without merging an item is one computation,
+            # whose score is the same on both sides to the last bit.
             same = merging or totals[k] == gold_totals[j]
             if same and beam.items.cells[m, k] == gold_beam.items.cells[m, j]:
                 if totals[k] >= gold_totals[j]:
@@ -305,7 +344,9 @@ def _count_once(merging, beam, gold_beam, m, by_beam, by_gold):
 
 @kernel()
 def _item(beam, gold_beam, m, i, by_beam, by_gold):
-    """Return of item i (first the beam's items, then the gold beam's): whether it counts, its score, and whether it is gold."""
+    """Return of item i (first the beam's items, then the gold beam's): whether it counts, its
+    score, and whether it is gold.
+    """
     count = beam.items.counts[m]
     if i < count:
         return by_beam[i] > 0, beam.items.totals[m, i], beam.lost[m, i] == 0
@@ -314,14 +355,16 @@ def _item(beam, gold_beam, m, i, by_beam, by_gold):
 
 @kernel()
 def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, changes):
-    """Fill in the derivatives of the loss by the scores of the transitions that led to the items of the chosen step.
+    """Fill in the derivatives of the loss by the scores of the transitions that led to the items of
+    the chosen step.
 
     Args:
         chosen: the step.
         beam, gold_beam: the two sides of the search.
-        by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, from choose_step(); derivatives
-            by later items are added to those of their parents.
-        workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sum of both sizes.
+        by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, from
+            choose_step(); derivatives by later items are added to those of their parents.
+        workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts),
+            n the sum of both sizes.
         changes: the _ScoreChanges of beam_objective.py: configurations and their transitions.
 
     Returns:
@@ -371,11 +414,15 @@ def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, ch
 
 
 @kernel()
-def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features):
-    """Fill in ``features`` (int32[rows, slots]): the values that the slots read of configurations; see FeatureTable.extract.
+def read_features(
+    cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features
+):
+    """Fill in ``features`` (int32[rows, slots]): the values that the slots read of configurations;
+    see FeatureTable.extract.
 
     Args:
-        cells, fronts: int32[rows], the stacks of the configurations and the first tokens of their buffers.
+        cells, fronts: int32[rows], the stacks of the configurations and the first tokens of their
+            buffers.
         start, length: where the sentence begins in ``values``, and how many tokens it has.
         values, programs, columns: see FeatureTable.
         tops, ahead: int32[elements], int32[read_ahead], workspace; see FeatureTable.
@@ -393,4 +440,6 @@ def read_features(cells, fronts, stacks, start, length, values, programs, column
             if columns[c, 1] == NO_NODE:
                 features[r, c] = ABSENT if relation == NO_NODE else relation + N_RESERVED
             else:
-                features[r, c] = ABSENT if token == NO_NODE else values[columns[c, 1], start + token]
+                features[r, c] = (
+                    ABSENT if token == NO_NODE else values[columns[c, 1], start + token]
+                )

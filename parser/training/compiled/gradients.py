@@ -1,8 +1,9 @@
-"""The loss of a classifier whose examples may have several correct outputs, and several rows of features; and its gradients.
+"""The loss of a classifier whose examples may have several correct outputs, and several rows of
+features; and its gradients.
 
-Autograd computes the gradients on any device. On a CPU, with a static token representation, explicit formulas in compiled loops
-do. Both give the same numbers (the tests compare them), but the network is small, and autograd spends as much time on its
-bookkeeping as on the matrix products.
+Autograd computes the gradients on any device. On a CPU, with a static token representation,
+explicit formulas in compiled loops do. Both give the same numbers (the tests compare them), but the
+network is small, and autograd spends as much time on its bookkeeping as on the matrix products.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Groups:
     """The rows of a batch that belong to one example, each of which scores one block of outputs.
 
     Attributes:
-        starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
+        starts: int64[examples + 1], the rows of example e are ``starts[e]`` to
+            ``starts[e + 1] - 1``.
         blocks: int64[rows, 2], the first output that a row scores, and the end of its block.
     """
 
@@ -42,16 +44,24 @@ class Groups:
         """Return the groups of all examples; None if each has one row, which scores all outputs."""
         if examples.starts is None or examples.blocks is None:
             return None
-        return cls(*(torch.from_numpy(array).to(device, torch.int64) for array in (examples.starts, examples.blocks)))
+        return cls(
+            *(
+                torch.from_numpy(array).to(device, torch.int64)
+                for array in (examples.starts, examples.blocks)
+            )
+        )
 
 
 def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
-    """Return minus the logarithm of the probability of the set of correct outputs, mean over the examples of a batch.
+    """Return minus the logarithm of the probability of the set of correct outputs,
+    mean over the examples of a batch.
 
     Args:
         scores: float[rows, outputs].
-        targets: int64[rows, targets], right outputs; NO_NODE fills up rows. With one target it is the cross entropy.
-        groups: which rows form an example: probabilities are over the outputs of all its rows. None: each row is an example.
+        targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
+            With one target it is the cross entropy.
+        groups: which rows form an example: probabilities are over the outputs of all its rows.
+            None: each row is an example.
     """
     if groups is not None:
         return _loss_of_groups(scores, targets, groups)
@@ -64,13 +74,19 @@ def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> T
 def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:
     outputs = torch.arange(scores.shape[1], device=scores.device)
     first, end = groups.blocks[:, :1], groups.blocks[:, 1:]
-    totals = scores.masked_fill((outputs < first) | (outputs >= end), -torch.inf).logsumexp(1, keepdim=True)
+    totals = scores.masked_fill((outputs < first) | (outputs >= end), -torch.inf).logsumexp(
+        1, keepdim=True
+    )
     right = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
-    return (_side_by_side(totals, groups).logsumexp(1) - _side_by_side(right, groups).logsumexp(1)).mean()
+    return (
+        _side_by_side(totals, groups).logsumexp(1) - _side_by_side(right, groups).logsumexp(1)
+    ).mean()
 
 
 def _side_by_side(values: Tensor, groups: Groups) -> Tensor:
-    """Return float[rows, n] as float[examples, widest], the rows of an example side by side, padded with minus infinity."""
+    """Return float[rows, n] as float[examples, widest], the rows of an example side by side,
+    padded with minus infinity.
+    """
     counts = groups.starts.diff()
     examples = torch.arange(len(counts), device=values.device).repeat_interleave(counts)
     places = torch.arange(len(values), device=values.device) - groups.starts[examples]
@@ -85,7 +101,8 @@ class AutogradGradients:
         self._classifier = classifier
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
-        """Return the mean loss of a batch, in nats, with dropout; a tensor on the device, so that nothing waits for it.
+        """Return the mean loss of a batch, in nats, with dropout; a tensor on the device,
+        so that nothing waits for it.
 
         Args:
             features: int32[rows, slots].
@@ -100,13 +117,15 @@ class AutogradGradients:
 
 
 class CompiledGradients:
-    """The gradients of a classifier in compiled loops; its parameters must keep their place in memory from now on.
+    """The gradients of a classifier in compiled loops;
+    its parameters must keep their place in memory from now on.
 
     Args:
         classifier: on the CPU.
 
     Attributes:
-        gradients: by name of the parameter, for parameters that training changes; loss() overwrites them.
+        gradients: by name of the parameter, for parameters that training changes;
+            loss() overwrites them.
         embedded: computes the hidden activations of embedded slots; None if there are none.
     """
 
@@ -118,23 +137,36 @@ class CompiledGradients:
         self._output_bias = classifier.output.bias.detach()
         self._activation = classifier.activation
         parameters = dict(classifier.named_parameters())
-        trained = {name: parameter for name, parameter in parameters.items() if parameter.requires_grad}
-        tables = {name: Gradient.like(parameter) for name, parameter in trained.items() if name != _EMBEDDED}
+        trained = {
+            name: parameter for name, parameter in parameters.items() if parameter.requires_grad
+        }
+        tables = {
+            name: Gradient.like(parameter)
+            for name, parameter in trained.items()
+            if name != _EMBEDDED
+        }
         self.embedded = _embedded_layer(classifier, parameters, tables)
         if self.embedded is None:
             for name, gradient in tables.items():  # vectors that no slot reads have none
                 gradient.used[:] = not name.startswith(_VECTORS)
-        gradients = tables if self.embedded is None else tables | {_EMBEDDED: self.embedded.gradient}
+        gradients = (
+            tables if self.embedded is None else tables | {_EMBEDDED: self.embedded.gradient}
+        )
         self.gradients = {name: gradients[name] for name in trained}
         columns, starts = classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist()
         name = "one_hot.weight"
-        self._one_hot = Table(matrix_of(parameters[name]), columns, starts, 0, 0, self.gradients[name])
+        self._one_hot = Table(
+            matrix_of(parameters[name]), columns, starts, 0, 0, self.gradients[name]
+        )
         self._allocate(0)
 
     def _allocate(self, batch: int) -> None:
         """Allocate arrays of the size of a batch, once: allocating them for every batch is slow."""
-        self._like_inputs = torch.empty(batch, self._classifier.layout.width)  # only its shape matters
-        self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
+        # only its shape matters
+        self._like_inputs = torch.empty(batch, self._classifier.layout.width)
+        self._ones = np.ones(
+            (batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32
+        )
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None) -> float:
         """Return the loss, as AutogradGradients.loss() does; the gradients go to ``gradients``."""
@@ -142,13 +174,21 @@ class CompiledGradients:
         if len(values) > len(self._ones):
             self._allocate(len(values))
         ones = self._ones[: len(values)]
-        kept_inputs, kept_slots, kept = self._classifier.dropout_masks(self._like_inputs[: len(values)])
+        kept_inputs, kept_slots, kept = self._classifier.dropout_masks(
+            self._like_inputs[: len(values)]
+        )
         scale = ones if kept_slots is None else kept_slots.numpy()
-        total = self._bias.repeat(len(values), 1) if self.embedded is None else self.embedded.total(values, scale, kept_inputs)
+        total = (
+            self._bias.repeat(len(values), 1)
+            if self.embedded is None
+            else self.embedded.total(values, scale, kept_inputs)
+        )
         self._one_hot.add(values, total.numpy())
         active = self._activation.apply(total)
         hidden = active if kept is None else active * kept
-        loss, by_score = self._loss_of(product(hidden, self._output, self._output_bias), targets, groups)
+        loss, by_score = self._loss_of(
+            product(hidden, self._output, self._output_bias), targets, groups
+        )
 
         self.gradients["output.weight"].values = product(by_score.t(), hidden.t()).numpy()
         by_total = product(by_score, self._output.t())
@@ -161,8 +201,12 @@ class CompiledGradients:
             self.embedded.collect(by_total, values, scale, kept_inputs)
         return loss
 
-    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None) -> tuple[float, Tensor]:
-        """Return the loss, and its derivatives by the scores, float32[rows, outputs]; their sums go to the bias's gradient."""
+    def _loss_of(
+        self, scores: Tensor, targets: Tensor, groups: Groups | None
+    ) -> tuple[float, Tensor]:
+        """Return the loss, and its derivatives by the scores, float32[rows, outputs]; their sums go
+        to the bias's gradient.
+        """
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
             by_score = torch.empty_like(scores)
@@ -171,16 +215,22 @@ class CompiledGradients:
             return grouped_loss_and_gradient(*arrays), by_score
         log_probabilities = scores.log_softmax(1)
         by_score = log_probabilities.exp()
-        return loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias), by_score
+        return loss_and_gradient(
+            log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias
+        ), by_score
 
 
 _EMBEDDED, _VECTORS = "embedded.weight", "tokens.embeddings.vectors."
 
 
 def _embedded_layer(
-    classifier: Classifier, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient]
+    classifier: Classifier,
+    parameters: Mapping[str, nn.Parameter],
+    gradients: Mapping[str, Gradient],
 ) -> SideBySide | ByValue | None:
-    """Return the layer of the embedded slots; None if there are none. The gradients of their tables go to ``gradients``."""
+    """Return the layer of the embedded slots; None if there are none.
+    The gradients of their tables go to ``gradients``.
+    """
     if classifier.embedded is None:
         return None
     tables: list[Table] = []
@@ -212,12 +262,14 @@ def column_sums(matrix, sums):
 
 @kernel(error_model="numpy")
 def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
-    """Return the mean loss, in nats, of a batch whose right outputs are ``targets``; see set_loss().
+    """Return the mean loss, in nats, of a batch whose right outputs are ``targets``;
+    see set_loss().
 
     Args:
         log_probabilities: float32[batch, outputs].
         targets: int[batch, targets]; negative numbers fill up rows.
-        by_score: float32[batch, outputs]: the probabilities; overwritten with the derivatives of the mean loss by the scores.
+        by_score: float32[batch, outputs]: the probabilities; overwritten with the derivatives of
+            the mean loss by the scores.
         by_bias: float32[outputs]: overwritten with the sums of these derivatives over the batch.
     """
     loss = 0.0
@@ -245,7 +297,8 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
 
 @kernel(error_model="numpy")
 def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias):
-    """Do as loss_and_gradient(), for examples with several rows, each of which scores one block of outputs; see set_loss().
+    """Do as loss_and_gradient(), for examples with several rows,
+    each of which scores one block of outputs; see set_loss().
 
     Args:
         scores: float32[rows, outputs].

@@ -1,4 +1,6 @@
-"""SGD and Adam as in torch.optim, for parameters on a CPU: a compiled loop each, which starts without torch._dynamo."""
+"""SGD and Adam as in torch.optim, for parameters on a CPU: a compiled loop each, which starts
+without torch._dynamo.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,26 @@ class CompiledOptimizer:
         plan: the optimizer and its settings.
     """
 
-    def __init__(self, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient], plan: OptimizerPlan) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, nn.Parameter],
+        gradients: Mapping[str, Gradient],
+        plan: OptimizerPlan,
+    ) -> None:
         self._gradients = gradients
         self._name = plan.name
         self._weights = {name: matrix_of(parameter) for name, parameter in parameters.items()}
         self._steps = 0
         kinds = [] if plan.name == "sgd" else ["exp_avg", "exp_avg_sq"]
         # By parameter, and by name in torch.optim; the same as arrays.
-        self._moments = {name: {kind: torch.zeros_like(p.detach()) for kind in kinds} for name, p in parameters.items()}
-        self._arrays = {name: [matrix_of(moment) for moment in moments.values()] for name, moments in self._moments.items()}
+        self._moments = {
+            name: {kind: torch.zeros_like(p.detach()) for kind in kinds}
+            for name, p in parameters.items()
+        }
+        self._arrays = {
+            name: [matrix_of(moment) for moment in moments.values()]
+            for name, moments in self._moments.items()
+        }
 
     def step(self, rate: float) -> None:
         """Take a step of SGD or Adam; ``rate``: the learning rate."""
@@ -52,10 +65,18 @@ class CompiledOptimizer:
                 adam(weights, gradient.values, gradient.used, *self._arrays[name], *constants)
 
     def state(self) -> dict[str, Tensor]:
-        """Return the optimizer's state, named as in torch.optim: ``NUMBER_OF_PARAMETER.exp_avg`` and so on."""
-        named = {f"{i}.{kind}": t for i, moments in enumerate(self._moments.values()) for kind, t in moments.items()}
+        """Return the optimizer's state, named as in torch.optim:
+        ``NUMBER_OF_PARAMETER.exp_avg`` and so on.
+        """
+        named = {
+            f"{i}.{kind}": t
+            for i, moments in enumerate(self._moments.values())
+            for kind, t in moments.items()
+        }
         if self._name != "sgd":
-            named |= {f"{i}.step": torch.tensor(float(self._steps)) for i in range(len(self._moments))}
+            named |= {
+                f"{i}.step": torch.tensor(float(self._steps)) for i in range(len(self._moments))
+            }
         return named
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:

@@ -1,10 +1,12 @@
 """Tables of rows that the slots of an MLP look up, and their gradients; see gradients.py.
 
-torch has an operator for each of these loops. But the network is small: a call costs as much as the work, and most operators
-go through more memory than needed. The reference implementation is autograd; the tests compare.
+torch has an operator for each of these loops. But the network is small: a call costs as much as the
+work, and most operators go through more memory than needed. The reference implementation is
+autograd; the tests compare.
 
-A batch uses few rows of a table (one-hot weights, word vectors), so its gradient is kept as *values* and *used*: rows that
-``used`` (bool[rows]) marks are in ``values``, and all other rows of the gradient are zero, whatever ``values`` holds there.
+A batch uses few rows of a table (one-hot weights, word vectors), so its gradient is kept as
+*values* and *used*: rows that ``used`` (bool[rows]) marks are in ``values``, and all other rows of
+the gradient are zero, whatever ``values`` holds there.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class Gradient:
 
 
 def matrix_of(parameter: Tensor) -> np.ndarray:
-    """Return float32[rows, width]: the parameter in the same memory, transposed if its columns are contiguous."""
+    """Return float32[rows, width]: the parameter in the same memory,
+    transposed if its columns are contiguous.
+    """
     array = parameter.detach().numpy()
     return array.T if _turned(parameter) else array.reshape(1, -1) if array.ndim == 1 else array
 
@@ -62,7 +66,8 @@ class Table:
         columns: the slots.
         starts: the first row of each slot.
         first: the column of the inputs where the row of the first slot is copied to.
-        stride: the distance to the column of the next slot: the width if rows lie side by side, 0 if they are added up.
+        stride: the distance to the column of the next slot: the width if rows lie side by side,
+            0 if they are added up.
         gradient: the gradient of the parameter; None if training does not change it.
 
     Attributes:
@@ -72,7 +77,13 @@ class Table:
     """
 
     def __init__(
-        self, matrix: np.ndarray, columns: list[int], starts: list[int], first: int, stride: int, gradient: Gradient | None
+        self,
+        matrix: np.ndarray,
+        columns: list[int],
+        starts: list[int],
+        first: int,
+        stride: int,
+        gradient: Gradient | None,
     ) -> None:
         self.matrix = matrix
         self.columns, self.starts = np.array(columns, np.int64), np.array(starts, np.int64)
@@ -97,7 +108,17 @@ class Table:
         """Fill in the gradient, if there is one, from the derivatives by the inputs."""
         if self.gradient is not None:
             values, used = self.gradient.values, self.gradient.used
-            collect_rows(by_input, features, self.columns, self.starts, scale, self.first, self.stride, values, used)
+            collect_rows(
+                by_input,
+                features,
+                self.columns,
+                self.starts,
+                scale,
+                self.first,
+                self.stride,
+                values,
+                used,
+            )
 
 
 class SetTable(Table):
@@ -109,9 +130,20 @@ class SetTable(Table):
         columns, first, gradient: see Table.
     """
 
-    def __init__(self, matrix: np.ndarray, sets: SetSums, columns: list[int], first: int, gradient: Gradient | None) -> None:
+    def __init__(
+        self,
+        matrix: np.ndarray,
+        sets: SetSums,
+        columns: list[int],
+        first: int,
+        gradient: Gradient | None,
+    ) -> None:
         sums = np.empty((sets.n_values, matrix.shape[1]), np.float32)
-        by_sum = None if gradient is None else Gradient(np.empty_like(sums), np.ones(len(sums), np.bool_))
+        by_sum = (
+            None
+            if gradient is None
+            else Gradient(np.empty_like(sums), np.ones(len(sums), np.bool_))
+        )
         super().__init__(sums, columns, [0] * len(columns), first, matrix.shape[1], by_sum)
         self._vectors, self._vector_gradient = matrix, gradient
         order = sets.values.argsort(stable=True)
@@ -120,7 +152,15 @@ class SetTable(Table):
         self._used = np.empty(len(sums), np.bool_)
 
     def fill(self, features: np.ndarray) -> None:
-        sum_elements(self._vectors, features, self.columns, self._set_starts, self._elements, self.matrix, self._used)
+        sum_elements(
+            self._vectors,
+            features,
+            self.columns,
+            self._set_starts,
+            self._elements,
+            self.matrix,
+            self._used,
+        )
 
     def hand_on(self) -> None:
         if self.gradient is not None and (to := self._vector_gradient) is not None:
@@ -130,9 +170,11 @@ class SetTable(Table):
 
 @kernel()
 def copy_rows(table, features, columns, scale, first, inputs):
-    """Copy the rows of slots side by side into ``inputs`` (float32[batch, width]), from column ``first`` on; see Table.
+    """Copy the rows of slots side by side into ``inputs`` (float32[batch, width]),
+    from column ``first`` on; see Table.
 
-    ``features``: int32[batch, slots]; ``scale``: float32[batch, len(columns) or more], the factor of each slot's row.
+    ``features``: int32[batch, slots]; ``scale``: float32[batch, len(columns) or more],
+    the factor of each slot's row.
     """
     width = table.shape[1]
     for r in range(len(features)):
@@ -148,7 +190,9 @@ def copy_rows(table, features, columns, scale, first, inputs):
 
 @kernel()
 def add_rows(table, features, columns, starts, total):
-    """Add to each example's ``total`` (float32[batch, width]) the rows of its slots; slot c begins at row ``starts[c]``."""
+    """Add to each example's ``total`` (float32[batch, width]) the rows of its slots;
+    slot c begins at row ``starts[c]``.
+    """
     for r in range(len(features)):
         target = total[r]
         for c in range(len(columns)):
@@ -163,7 +207,8 @@ def add_rows(table, features, columns, starts, total):
 
 @kernel()
 def collect_rows(by_input, features, columns, starts, scale, first, stride, values, used):
-    """Compute the gradient of a table from the derivatives by the inputs: the reverse of copy_rows and of add_rows.
+    """Compute the gradient of a table from the derivatives by the inputs:
+    the reverse of copy_rows and of add_rows.
 
     Args:
         by_input: float32[batch, width], derivatives by the inputs.
@@ -193,13 +238,16 @@ def collect_rows(by_input, features, columns, starts, scale, first, stride, valu
 
 @kernel()
 def sum_elements(vectors, features, columns, starts, elements, sums, used):
-    """Fill in the vectors of the sets that occur in the slots, as sums of the vectors of their elements.
+    """Fill in the vectors of the sets that occur in the slots,
+    as sums of the vectors of their elements.
 
     Args:
         vectors: float32[elements, width].
         features, columns: int32[batch, slots], and the slots that hold sets.
-        starts: int64[sets + 1], the ``elements`` of set s are from ``starts[s]`` to before ``starts[s + 1]``.
-        sums, used: float32[sets, width], the vectors of the sets, and bool[sets], which are filled in.
+        starts: int64[sets + 1], the ``elements`` of set s are from ``starts[s]`` to before
+            ``starts[s + 1]``.
+        sums, used: float32[sets, width], the vectors of the sets, and bool[sets],
+            which are filled in.
     """
     used[:] = False
     for r in range(len(features)):
@@ -220,7 +268,9 @@ def sum_elements(vectors, features, columns, starts, elements, sums, used):
 
 @kernel()
 def collect_elements(by_sum, used_sums, starts, elements, values, used):
-    """Compute the gradient of the elements' vectors (``values``, ``used``) from that of the sets: reverses sum_elements."""
+    """Compute the gradient of the elements' vectors (``values``, ``used``) from that of the sets:
+    reverses sum_elements.
+    """
     used[:] = False
     for value in range(len(by_sum)):
         if used_sums[value]:

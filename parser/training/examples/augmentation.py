@@ -1,11 +1,12 @@
-"""Training sentences as people also write them: in capitals, in lower case, with other quotes, without the final mark.
+"""Training sentences as people also write them: in capitals, in lower case,
+with other quotes, without the final mark.
 
-Each epoch learns from all sentences as they are, and from changed copies of some, drawn for each epoch (as in spaCy). Heads,
-relations and tags stay; the tagger and the characters see the changed forms. Lemmas are learned apart, from the sentences as
-they are.
+Each epoch learns from all sentences as they are, and from changed copies of some, drawn for each
+epoch (as in spaCy). Heads, relations and tags stay; the tagger and the characters see the changed
+forms. Lemmas are learned apart, from the sentences as they are.
 
-Copies follow the sentences in ``TrainingSentences``, each with its own tree and its own examples. ``active`` says which copies
-an epoch learns from.
+Copies follow the sentences in ``TrainingSentences``, each with its own tree and its own examples.
+``active`` says which copies an epoch learns from.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from parser.data.changed_text import FormChange, in_capitals, in_lower_case, other_quotes, without_final_mark
+from parser.data.changed_text import (
+    FormChange,
+    in_capitals,
+    in_lower_case,
+    other_quotes,
+    without_final_mark,
+)
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import Vocabularies
 from parser.training.examples.examples import TrainingSentences
@@ -27,19 +34,29 @@ _CHANGES: dict[str, FormChange] = {
 }
 
 
-def copies_of(sentences: Sequence[Sentence], shares: Mapping[str, float]) -> tuple[list[Sentence], list[Sentence]]:
-    """Return copies of sentences that epochs learn from, by their shares: copies to change, and copies without final marks."""
+def copies_of(
+    sentences: Sequence[Sentence], shares: Mapping[str, float]
+) -> tuple[list[Sentence], list[Sentence]]:
+    """Return copies of sentences that epochs learn from, by their shares: copies to change, and
+    copies without final marks.
+    """
     changed = [*sentences] if any(shares.get(name, 0.0) for name in _CHANGES) else []
-    short = [copy for sentence in sentences if (copy := without_final_mark(sentence))] if shares.get("unfinished", 0.0) else []
+    short = (
+        [copy for sentence in sentences if (copy := without_final_mark(sentence))]
+        if shares.get("unfinished", 0.0)
+        else []
+    )
     return changed, short
 
 
 class Augmentation:
-    """A drawer of the copies of an epoch, by the seed and the number of the epoch alone, so that a resumed run draws the same.
+    """A drawer of the copies of an epoch, by the seed and the number of the epoch alone, so that a
+    resumed run draws the same.
 
     Args:
         shares: by name in AUGMENTS, the share of the sentences; missing ones are 0.
-        data: the sentences, copies of them all if any share of a change is not 0, and copies without final marks.
+        data: the sentences, copies of them all if any share of a change is not 0,
+            and copies without final marks.
         sentences: the sentences as read, without copies.
         vocabularies: they encode the copies.
         seed: of the run and the pass.
@@ -57,7 +74,9 @@ class Augmentation:
         self._vocabularies, self._seed = vocabularies, [*seed]
 
     def of(self, epoch: int) -> TrainingSentences:
-        """Return the sentences of an epoch, with its changed copies; ``active`` marks those that it learns from."""
+        """Return the sentences of an epoch, with its changed copies;
+        ``active`` marks those that it learns from.
+        """
         generator = np.random.default_rng([*self._seed, epoch])
         data = self._data
         n = len(self._sentences)
@@ -67,7 +86,9 @@ class Augmentation:
         values = data.sentences.values.copy()
         for name, change in _CHANGES.items():
             share = self._shares.get(name, 0.0)
-            numbers = n + np.flatnonzero((below <= drawn[n : 2 * n]) & (drawn[n : 2 * n] < below + share))
+            numbers = n + np.flatnonzero(
+                (below <= drawn[n : 2 * n]) & (drawn[n : 2 * n] < below + share)
+            )
             below += share
             changed = [
                 replace(sentence, forms=change(sentence.forms))
@@ -75,7 +96,9 @@ class Augmentation:
             ]
             if changed:
                 active[numbers] = True
-                values[:, data.sentences.places(numbers)] = self._vocabularies.encode(changed).values
+                values[:, data.sentences.places(numbers)] = self._vocabularies.encode(
+                    changed
+                ).values
         short = slice(2 * n if below else n, None)
         active[short] = drawn[short] < self._shares.get("unfinished", 0.0)
         return replace(data, sentences=replace(data.sentences, values=values), active=active)

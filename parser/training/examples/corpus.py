@@ -1,4 +1,6 @@
-"""A treebank prepared for training: its splits, vocabularies, word vectors and encoded sentences."""
+"""A treebank prepared for training: its splits, vocabularies,
+word vectors and encoded sentences.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ _LONG = 1500
 
 
 class _TreebankSplits(NamedTuple):
-    """The splits of a treebank as read; ``known`` and ``lattices``: see Corpus; ``others``: dev and test, if any."""
+    """The splits of a treebank as read; ``known`` and ``lattices``: see Corpus; ``others``:
+    dev and test, if any.
+    """
 
     train: Treebank
     known: list[Sentence]
@@ -64,7 +68,9 @@ def _read_splits(plan: Plan) -> _TreebankSplits:
     """
     log.info("reading the treebank")
     lattices, files = _lattices(plan), plan.files
-    train, dev, test = files.train.split(lattices["train"].treebank if "train" in lattices else files.train.read())
+    train, dev, test = files.train.split(
+        lattices["train"].treebank if "train" in lattices else files.train.read()
+    )
     _report("train", train)
     others = {}
     for split, split_files, held_out in (("dev", files.dev, dev), ("test", files.test, test)):
@@ -72,7 +78,13 @@ def _read_splits(plan: Plan) -> _TreebankSplits:
         if split_files is not None and split in lattices:
             treebank = lattices[split].treebank
         elif split_files is not None:
-            treebank = read_treebanks(split_files.paths, files.train.skip, split_files.names, files.train.partial, scored=True)
+            treebank = read_treebanks(
+                split_files.paths,
+                files.train.skip,
+                split_files.names,
+                files.train.partial,
+                scored=True,
+            )
         if treebank is not None:
             others[split] = treebank
             _report(split, treebank)
@@ -89,15 +101,18 @@ class Corpus:
     Attributes:
         train: the training split.
         known: the training sentences that vocabularies and word vectors are made of.
-        tagged: the known sentences; where a file has no gold value of a column, with predictions of the model of ``start``.
-        untaught: with ``start``, by training file: the predicted columns of which it has no gold value, and teaches nothing.
+        tagged: the known sentences; where a file has no gold value of a column,
+            with predictions of the model of ``start``.
+        untaught: with ``start``, by training file: the predicted columns of which it has no gold
+            value, and teaches nothing.
         dev: the split to choose on; None if the treebank has none.
         test: the split to report on; None if the treebank has none.
         vocabularies: the vocabularies of the attributes that the features read.
         relations: the relations of the known sentences.
         slots: the feature slots, except those of attributes with one value in all known sentences.
         vectors: the word vectors; None if the features do not read the attribute that they are for.
-        vector_length: the length of the word vectors, also of a model that is trained further; None if there are none.
+        vector_length: the length of the word vectors, also of a model that is trained further;
+            None if there are none.
         projectivization: how non-projective trees are made projective.
         lattices: the word lattices by split (train, dev, test), if there are any.
     """
@@ -125,7 +140,8 @@ class Corpus:
 
     @classmethod
     def new(cls, plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
-        """Read the splits of the treebank, and make vocabularies and word vectors of the known sentences.
+        """Read the splits of the treebank, and make vocabularies and word vectors of the known
+        sentences.
 
         Args:
             background: waits for the word vectors, if another process is already training them.
@@ -137,23 +153,31 @@ class Corpus:
         if network is None:
             vocabularies, slots = Vocabularies(by_attribute), []
         else:
-            word_parts = [part for kind in PARTS if (part := kind.new(network, splits.known)) is not None]
+            word_parts = [
+                part for kind in PARTS if (part := kind.new(network, splits.known)) is not None
+            ]
             tasks = _tasks(TaskSource(network, splits.known, splits.known, relations))
             vocabularies = Vocabularies(by_attribute, word_parts, tasks)
             slots = _slots(plan, network, vocabularies)
         if not (by_attribute if network is None else slots):
-            raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
+            raise SettingsError(
+                "no feature slot is left to read; "
+                "see features.* and the columns of the training part"
+            )
         return cls(plan, splits, vocabularies, relations, slots, vectors)
 
     @classmethod
     def continued(cls, plan: Plan, start: TrainedModel) -> Corpus:
-        """Read the splits of the treebank for a model that is trained further; its vocabularies are extended by new values.
+        """Read the splits of the treebank for a model that is trained further;
+        its vocabularies are extended by new values.
 
         ``start``: the model that is trained further.
         """
         assert isinstance(plan.model, NetworkPlan), "plan() has checked this"
         splits, wanted = _read_splits(plan), plan.model.vectors
-        untaught = _untaught(splits.train.sentences, plan.files.train.paths, start.vocabularies.tasks)
+        untaught = _untaught(
+            splits.train.sentences, plan.files.train.paths, start.vocabularies.tasks
+        )
         tagged = _tagged(splits.known, untaught, start)
         vocabularies, relations = _extended(start, plan, plan.model, splits.known, tagged)
         slots = _slots(plan, plan.model, vocabularies)
@@ -165,11 +189,16 @@ class Corpus:
 
     @property
     def silent(self) -> set[str]:
-        """The columns that the model of ``start`` predicts, and of which no training file has a gold value."""
+        """The columns that the model of ``start`` predicts,
+        and of which no training file has a gold value.
+        """
         return set.intersection(*map(set, self.untaught.values())) if self.untaught else set()
 
-    def training_sentences(self, kind: TrainingTrees, shares: Mapping[str, float] = MappingProxyType({})) -> TrainingSentences:
-        """Return the training split with trees of the given kind; the projective subset has fewer sentences.
+    def training_sentences(
+        self, kind: TrainingTrees, shares: Mapping[str, float] = MappingProxyType({})
+    ) -> TrainingSentences:
+        """Return the training split with trees of the given kind;
+        the projective subset has fewer sentences.
 
         Copies that epochs change follow, by their ``shares``; see augmentation.py.
         """
@@ -180,71 +209,118 @@ class Corpus:
         if changed or short:
             original_heads = [*map(trees.__getitem__, range(len(originals)))]
             shorter = self._trees(short, kind)
-            heads = [*original_heads, *(original_heads if changed else []), *map(shorter.__getitem__, range(len(short)))]
+            heads = [
+                *original_heads,
+                *(original_heads if changed else []),
+                *map(shorter.__getitem__, range(len(short))),
+            ]
             trees = oracles.Trees.from_heads(heads, partial=True)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         is_word = np.ones(len(relations), np.bool_)
         is_word[trees.offsets[:-1]] = False
         deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
-        relations[is_word] = np.array(self.relations.encode(deprels), np.int32) - N_RESERVED  # negative if unknown
+        # negative if unknown
+        relations[is_word] = np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
         tasks = [task for task in self.vocabularies.tasks if task.in_passes]
         gold = {task.name: task.gold(sentences, trees, relations) for task in tasks}
-        for row, column in ((gold[task.name][i], column) for task in tasks for i, column in enumerate(task.columns)):
+        for row, column in (
+            (gold[task.name][i], column) for task in tasks for i, column in enumerate(task.columns)
+        ):
             silent = np.array(
-                [column in self.untaught.get(_file_of(sentence, self.untaught), ()) for sentence in sentences], np.bool_
+                [
+                    column in self.untaught.get(_file_of(sentence, self.untaught), ())
+                    for sentence in sentences
+                ],
+                np.bool_,
             )
             row[np.repeat(silent, np.diff(trees.offsets))] = UNKNOWN
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, gold, len(sentences) - len(originals))
+        return TrainingSentences(
+            self.vocabularies.encode(sentences),
+            trees,
+            relations,
+            gold,
+            len(sentences) - len(originals),
+        )
 
     def _trees(self, sentences: list[Sentence], kind: TrainingTrees) -> oracles.Trees:
         """Return the trees to learn from sentences."""
         whole = sentences is self.train.sentences
-        trees = self.train.trees if whole else oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
-        return oracles.projectivize_trees(trees, self.projectivization) if kind is TrainingTrees.projectivized else trees
+        trees = (
+            self.train.trees
+            if whole
+            else oracles.Trees.from_heads((s.heads for s in sentences), partial=True)
+        )
+        return (
+            oracles.projectivize_trees(trees, self.projectivization)
+            if kind is TrainingTrees.projectivized
+            else trees
+        )
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
         """Return the sentences of training_sentences() as read, without copies."""
-        return _projective_subset(self.train) if kind is TrainingTrees.projective_subset else self.train.sentences
+        return (
+            _projective_subset(self.train)
+            if kind is TrainingTrees.projective_subset
+            else self.train.sentences
+        )
 
     def value_counts(self) -> dict[str, np.ndarray]:
         """Return, by attribute, how often the known sentences have each value, int64[values]."""
         values = self.vocabularies.encode(self.known).values
         return {
             name: np.bincount(numbers, minlength=len(vocabulary))
-            for numbers, (name, vocabulary) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
+            for numbers, (name, vocabulary) in zip(
+                values, self.vocabularies.by_attribute.items(), strict=False
+            )
         }
 
 
 def _check_lengths(train: Treebank) -> None:
-    """Warn of sentences that take long to be made projective, and refuse those that would not fit into memory."""
+    """Warn of sentences that take long to be made projective,
+    and refuse those that would not fit into memory.
+    """
     fix = "split it, or make the trees projective with optimal-step projectivize --method lifting"
     for s in np.flatnonzero(~train.trees.projective & (train.trees.lengths > _LONG)).tolist():
         place, n = train[s].where, len(train[s])
         if n > MAX_TOKENS_TO_PROJECTIVIZE:
             most = f"{MAX_TOKENS_TO_PROJECTIVIZE:,}"
             raise TreebankError(
-                f"{place}: {n:,} words and not projective; trees of more than {most} words cannot be made projective: {fix}"
+                f"{place}: {n:,} words and not projective; trees of more than {most} words cannot "
+                f"be made projective: {fix}"
             )
-        log.warning("%s: making %d words projective may take minutes (time grows with n^3); faster: %s", place, n, fix)
+        log.warning(
+            "%s: making %d words projective may take minutes (time grows with n^3); faster: %s",
+            place,
+            n,
+            fix,
+        )
 
 
 def _vocabularies(
-    plan: Plan, network: NetworkPlan | None, splits: _TreebankSplits, background: BackgroundVectors | None
+    plan: Plan,
+    network: NetworkPlan | None,
+    splits: _TreebankSplits,
+    background: BackgroundVectors | None,
 ) -> tuple[dict[str, Vocabulary], WordVectors | None]:
-    """Return the vocabularies of a new model, for attributes with several values; and the word vectors, if there are any."""
+    """Return the vocabularies of a new model, for attributes with several values; and the word
+    vectors, if there are any.
+    """
     wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
     similar = network is not None and network.similar
     for attribute in plan.model.attributes:
         values = attribute_values(splits.known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
         if attribute == TREEBANK:
-            symbols = [*dict.fromkeys(plan.files.train.names)]  # the first one is the default in parsing
+            # the first one is the default in parsing
+            symbols = [*dict.fromkeys(plan.files.train.names)]
         if len(symbols) == 1:
             told = "%s: every word has %s %r; features that read it are left out"
             log.warning(told, splits.train.path, attribute, symbols[0])
         elif wanted is not None and attribute == wanted.attribute:
             vectors = _vectors(wanted, values, plan.seed, background)
-            by_attribute[attribute] = attribute_vocabulary(attribute, vectors.vocabulary.symbols, similar)
+            by_attribute[attribute] = attribute_vocabulary(
+                attribute, vectors.vocabulary.symbols, similar
+            )
         else:
             by_attribute[attribute] = attribute_vocabulary(attribute, symbols, similar)
     return by_attribute, vectors
@@ -255,8 +331,12 @@ def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
     return next((file for file in files if sentence.where.startswith(f"{file}, line ")), "")
 
 
-def _untaught(train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]) -> dict[str, list[str]]:
-    """Return, by training file, the columns of tasks of which it has no gold value; log them, and LEMMA where that has none."""
+def _untaught(
+    train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]
+) -> dict[str, list[str]]:
+    """Return, by training file, the columns of tasks of which it has no gold value; log them, and
+    LEMMA where that has none.
+    """
     columns = {column: task for task in tasks for column in task.columns}
     later = {name: task for task in tasks if not task.in_passes for name in task.predicted}
     untaught: dict[str, list[str]] = {}
@@ -264,7 +344,9 @@ def _untaught(train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]
         missing = untaught.setdefault(_file_of(sentence, files), [*columns, *later])
         for name in [*missing]:
             is_taught = (
-                has_values(columns[name].values(sentence, name)) if name in columns else later[name].is_taught([sentence])
+                has_values(columns[name].values(sentence, name))
+                if name in columns
+                else later[name].is_taught([sentence])
             )
             if is_taught:
                 missing.remove(name)
@@ -272,16 +354,26 @@ def _untaught(train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]
         if missing:
             named = ", ".join(name.upper() for name in missing)
             log.info(
-                "%s: no gold value of %s, so it teaches none; the model predicts them as before", file or "lattices", named
+                "%s: no gold value of %s, so it teaches none; the model predicts them as before",
+                file or "lattices",
+                named,
             )
-    return {file: [name for name in missing if name in columns] for file, missing in untaught.items()}
+    return {
+        file: [name for name in missing if name in columns] for file, missing in untaught.items()
+    }
 
 
-def _tagged(sentences: list[Sentence], untaught: Mapping[str, Sequence[str]], start: TrainedModel) -> list[Sentence]:
+def _tagged(
+    sentences: list[Sentence], untaught: Mapping[str, Sequence[str]], start: TrainedModel
+) -> list[Sentence]:
     """Return the sentences; columns without gold values have the predictions of a model."""
     tagged, places = (
         list(sentences),
-        [place for place, sentence in enumerate(sentences) if untaught.get(_file_of(sentence, untaught))],
+        [
+            place
+            for place, sentence in enumerate(sentences)
+            if untaught.get(_file_of(sentence, untaught))
+        ],
     )
     if not places:
         return tagged
@@ -291,18 +383,27 @@ def _tagged(sentences: list[Sentence], untaught: Mapping[str, Sequence[str]], st
         words = slice(encoded.offsets[number] + 1, encoded.offsets[number + 1])
         columns = untaught[_file_of(sentences[place], untaught)]
         values: dict[str, Any] = {
-            column: [start.vocabularies.columns[column].symbols[n] for n in tags[column][words].tolist()] for column in columns
+            column: [
+                start.vocabularies.columns[column].symbols[n] for n in tags[column][words].tolist()
+            ]
+            for column in columns
         }
         tagged[place] = replace(sentences[place], **values)
     return tagged
 
 
 def _extended(
-    start: TrainedModel, plan: Plan, network: NetworkPlan, sentences: list[Sentence], tagged: list[Sentence]
+    start: TrainedModel,
+    plan: Plan,
+    network: NetworkPlan,
+    sentences: list[Sentence],
+    tagged: list[Sentence],
 ) -> tuple[Vocabularies, Vocabulary]:
-    """Return the vocabularies and relations of a model, extended by new values in some sentences; log what is new.
+    """Return the vocabularies and relations of a model,
+    extended by new values in some sentences; log what is new.
 
-    New values stay unknown where training changes no vectors, since a new value would have no vector. ``tagged``: see Corpus.
+    New values stay unknown where training changes no vectors, since a new value would have no
+    vector. ``tagged``: see Corpus.
     """
     before, wanted = start.vocabularies, network.vectors
     by_attribute: dict[str, Vocabulary] = {}
@@ -313,33 +414,58 @@ def _extended(
             named = plan.files.train.names or [choose_treebank(start, plan, f"start={plan.start}")]
             by_attribute[name] = Vocabulary([*dict.fromkeys([*named, *vocabulary.symbols])])
         elif embedding is None or embedding.trained:
-            rarest = wanted.training.min_count if wanted is not None and wanted.attribute == name else 1
-            by_attribute[name] = attribute_vocabulary(name, vocabulary.extended(values, rarest), before.similar)
+            rarest = (
+                wanted.training.min_count if wanted is not None and wanted.attribute == name else 1
+            )
+            by_attribute[name] = attribute_vocabulary(
+                name, vocabulary.extended(values, rarest), before.similar
+            )
         else:
             by_attribute[name] = vocabulary
-    tensors = {name: tensor.numpy() for name, tensor in under(TOKENS, start.classifier.state_dict()).items()}
+    tensors = {
+        name: tensor.numpy()
+        for name, tensor in under(TOKENS, start.classifier.state_dict()).items()
+    }
     extended = [(part, part.extended(network, sentences, tensors)) for part in before.parts[1:]]
     parts = [(part, new) for part, new in extended if new is not None]
     relations = Vocabulary(start.relations.extended(_deprels(sentences, plan.files.train.partial)))
     tasks = _tasks(TaskSource(network, sentences, tagged, relations), before)
     vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tasks)
-    counts = [(name, len(by_attribute[name].symbols) - len(old.symbols)) for name, old in before.by_attribute.items()]
+    counts = [
+        (name, len(by_attribute[name].symbols) - len(old.symbols))
+        for name, old in before.by_attribute.items()
+    ]
     old_symbols = {name: symbols for task in before.tasks for name, symbols in task.symbols.items()}
     new_symbols = {name: symbols for task in tasks for name, symbols in task.symbols.items()}
-    counts += [(name, len(new_symbols[name]) - len(old)) for name, old in old_symbols.items() if name in new_symbols]
-    counts += [(new.name, len(new.symbols) - len(part.symbols)) for part, new in parts if new.symbols]
+    counts += [
+        (name, len(new_symbols[name]) - len(old))
+        for name, old in old_symbols.items()
+        if name in new_symbols
+    ]
+    counts += [
+        (new.name, len(new.symbols) - len(part.symbols)) for part, new in parts if new.symbols
+    ]
     new = relations.symbols[len(start.relations.symbols) :]
     counts.append(("relations", len(new)))
     named = f" ({', '.join(new)})" if new else ""
-    log.info("start  new to the model: %s%s", ", ".join(f"{name} {count}" for name, count in counts), named)
+    log.info(
+        "start  new to the model: %s%s",
+        ", ".join(f"{name} {count}" for name, count in counts),
+        named,
+    )
     return vocabularies, relations
 
 
 def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
-    """Return the model's treebank whose name the run has, else its first one, and log it: sentences are parsed as its own."""
+    """Return the model's treebank whose name the run has, else its first one, and log it: sentences
+    are parsed as its own.
+    """
     treebanks, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
     chosen = name if name in treebanks else treebanks[0]
-    told = "%s knows several treebanks (%s): these sentences are read as %s; treebank.name=NAME chooses another"
+    told = (
+        "%s knows several treebanks (%s): these sentences are read as %s; "
+        "treebank.name=NAME chooses another"
+    )
     log.info(told, named, ", ".join(treebanks), chosen)
     return chosen
 
@@ -347,12 +473,17 @@ def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:
     """Return the slots of attributes with more than one value."""
     templates = at_candidates(network.templates, transitions.system_class(plan.system.name))
-    slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
+    slots = [
+        slot
+        for slot in slots_of(templates)
+        if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]
+    ]
     return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)
 
 
 def _tasks(source: TaskSource, before: Vocabularies | None = None) -> list[Task]:
-    """Return the tasks of an encoder; in further training, the model's own (``before``), extended by new values.
+    """Return the tasks of an encoder; in further training, the model's own (``before``),
+    extended by new values.
 
     Tasks that are learned after the parser may be new to a model.
     """
@@ -372,19 +503,26 @@ def _tasks(source: TaskSource, before: Vocabularies | None = None) -> list[Task]
 def _projective_subset(train: Treebank) -> list[Sentence]:
     if not (sentences := train.projective_subset):
         raise SettingsError(
-            f"{train.path}: no tree is projective, and this run learns only from projective trees; choose column=2, 4, 5 or 6 "
-            "(systems other than arc_standard: first_pass.trees=projectivized; model=linear: online.sentences=all)"
+            f"{train.path}: no tree is projective, and this run learns only from projective trees; "
+            "choose column=2, 4, 5 or 6 (systems other than arc_standard: "
+            "first_pass.trees=projectivized; model=linear: online.sentences=all)"
         )
     return sentences
 
 
 def _lattices(plan: Plan) -> dict[str, LatticeSplit]:
-    """Return the lattices by split. In dev and test every sentence counts, with or without a gold path."""
+    """Return the lattices by split. In dev and test every sentence counts,
+    with or without a gold path.
+    """
     if (wanted := plan.lattices) is None:
         return {}
     splits = {"train": plan.files.train, "dev": plan.files.dev, "test": plan.files.test}
     trees = {split: files.paths[0] for split, files in splits.items() if files is not None}
-    gold = {"train": MissingPath(wanted.gold), "dev": MissingPath.INFUSED, "test": MissingPath.INFUSED}
+    gold = {
+        "train": MissingPath(wanted.gold),
+        "dev": MissingPath.INFUSED,
+        "test": MissingPath.INFUSED,
+    }
     return {
         split: LatticeSplit.read(split, file, trees[split], gold[split], wanted.max_arcs)
         for split in splits
@@ -396,23 +534,33 @@ def _report(split: str, treebank: Treebank) -> None:
     """Log the size of a split, and probable mistakes in it."""
     log.info("%-5s %s", split, treebank)
     if treebank.faults:
-        log.warning("%s left out:\n%s", counted(treebank.n_left_out, "sentence"), listed(treebank.faults))
+        log.warning(
+            "%s left out:\n%s", counted(treebank.n_left_out, "sentence"), listed(treebank.faults)
+        )
     if oddities := treebank.oddities():
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
 
 
 def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
-    """Warn of splits that mostly repeat the training split: scores on them say nothing of new sentences."""
+    """Warn of splits that mostly repeat the training split:
+    scores on them say nothing of new sentences.
+    """
     forms = {tuple(sentence.forms) for sentence in train}
     for split in others:
         repeated = sum(tuple(sentence.forms) in forms for sentence in split)
         if 2 * repeated > len(split):
             share = f"{repeated:,} of {counted(len(split), 'sentence')}"
-            log.warning("%s: %s are also in the training part; scores on them say nothing of new ones", split.path, share)
+            log.warning(
+                "%s: %s are also in the training part; scores on them say nothing of new ones",
+                split.path,
+                share,
+            )
 
 
 def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
-    """Yield the relations of some sentences, word by word. ``partial``: ``_`` is an unknown relation, and left out."""
+    """Yield the relations of some sentences, word by word. ``partial``: ``_`` is an unknown
+    relation, and left out.
+    """
     deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
     return (deprel for deprel in deprels if not (partial and deprel == EMPTY))
 
@@ -420,43 +568,79 @@ def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
 def _relations(sentences: Iterable[Sentence], partial: bool) -> Vocabulary:
     """Return the relations of some sentences."""
     relations = Vocabulary.of(_deprels(sentences, partial))
-    if {*relations.symbols} <= {UD_ROOT}:  # only sentences of one word: other words need a relation as well
+    # only sentences of one word: other words need a relation as well
+    if {*relations.symbols} <= {UD_ROOT}:
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     return relations
 
 
 def _gold_split(
-    split: str, splits: _TreebankSplits, vocabularies: Vocabularies, relations: Vocabulary, partial: bool
+    split: str,
+    splits: _TreebankSplits,
+    vocabularies: Vocabularies,
+    relations: Vocabulary,
+    partial: bool,
 ) -> GoldSplit | None:
     if (treebank := splits.others.get(split)) is None:
         return None
     _report_unknown(split, treebank, vocabularies, relations, partial)
     gold = GoldSplit.of(treebank.sentences, vocabularies, relations)
     if not gold.labelled.any():
-        lacking = "HEAD but no DEPREL: LAS is" if treebank.n_known_heads else "no HEAD: UAS and LAS are"
-        log.warning("%s: the %s part has %s not measured; annotate some of its words", treebank.path, split, lacking)
+        lacking = (
+            "HEAD but no DEPREL: LAS is" if treebank.n_known_heads else "no HEAD: UAS and LAS are"
+        )
+        log.warning(
+            "%s: the %s part has %s not measured; annotate some of its words",
+            treebank.path,
+            split,
+            lacking,
+        )
     return gold
 
 
-def _vectors(wanted: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
+def _vectors(
+    wanted: VectorSettings,
+    values: list[list[str]],
+    seed: int,
+    background: BackgroundVectors | None,
+) -> WordVectors:
     log.info("%s word vectors", "training" if wanted.file is None else f"{wanted.file}: reading")
     if wanted.file is not None:
         forms = set(chain.from_iterable(values))
-        vectors = WordVectors.read(Path(wanted.file), wanted.limit, forms if wanted.restrict else None)
+        vectors = WordVectors.read(
+            Path(wanted.file), wanted.limit, forms if wanted.restrict else None
+        )
         if not any(form in vectors.vocabulary for form in forms):
             fix = "is it for this language, and in the same Unicode normalization?"
-            log.warning("%s: it has no vector for any form of the training part; %s", wanted.file, fix)
+            log.warning(
+                "%s: it has no vector for any form of the training part; %s", wanted.file, fix
+            )
         return vectors
     return WordVectors.train(values, wanted.training, seed) if background is None else background()
 
 
-def _report_unknown(split: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary, partial: bool) -> None:
-    """Log the values of a split that training never saw; words with an unknown relation are always wrong."""
+def _report_unknown(
+    split: str,
+    treebank: Treebank,
+    vocabularies: Vocabularies,
+    relations: Vocabulary,
+    partial: bool,
+) -> None:
+    """Log the values of a split that training never saw;
+    words with an unknown relation are always wrong.
+    """
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
     log.info("%-5s %s", split, never_seen(counts, treebank.n_words))
-    new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
+    new = Counter(
+        deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations
+    )
     if partial:
         new.pop(EMPTY, None)
     if new:
         named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
-        log.warning("%s: %s with a relation that training never saw: %s", treebank.path, counted(new.total(), "word"), named)
+        log.warning(
+            "%s: %s with a relation that training never saw: %s",
+            treebank.path,
+            counted(new.total(), "word"),
+            named,
+        )

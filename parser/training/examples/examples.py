@@ -1,4 +1,6 @@
-"""Examples: configurations with their correct outputs. For the first pass they come from gold computations."""
+"""Examples: configurations with their correct outputs.
+For the first pass they come from gold computations.
+"""
 
 from __future__ import annotations
 
@@ -60,16 +62,18 @@ class TrainingSentences:
 
 @dataclass(frozen=True)
 class Examples:
-    """Examples for the classifier. An example is a configuration with one feature row; with ``starts``, several rows.
+    """Examples for the classifier. An example is a configuration with one feature row; with
+    ``starts``, several rows.
 
     Attributes:
         features: int32[feature rows, slots].
-        targets: int32[feature rows, targets]: the correct outputs; NO_NODE fills up rows that have fewer.
+        targets: int32[feature rows, targets]: the correct outputs;
+            NO_NODE fills up rows that have fewer.
         sentences: int32[examples], the number of each example's sentence.
-        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: it has
-            row i only.
-        blocks: int32[feature rows, 2], the outputs that a row scores: the first, and the end; None without ``starts``, where
-            each row scores all outputs.
+        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to
+            ``starts[i + 1] - 1``; None: it has row i only.
+        blocks: int32[feature rows, 2], the outputs that a row scores: the first, and the end; None
+            without ``starts``, where each row scores all outputs.
     """
 
     features: np.ndarray
@@ -88,27 +92,46 @@ class Examples:
         counts = np.diff(self.starts)[numbers]
         starts = np.cumsum([0, *counts])
         rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][numbers] - starts[:-1], counts)
-        return Examples(self.features[rows], self.targets[rows], self.sentences[numbers], starts, self.blocks[rows])
+        return Examples(
+            self.features[rows],
+            self.targets[rows],
+            self.sentences[numbers],
+            starts,
+            self.blocks[rows],
+        )
 
     @property
     def row_sentences(self) -> np.ndarray:
         """int32[feature rows], the number of each row's sentence."""
-        return self.sentences if self.starts is None else np.repeat(self.sentences, np.diff(self.starts))
+        return (
+            self.sentences
+            if self.starts is None
+            else np.repeat(self.sentences, np.diff(self.starts))
+        )
 
     @classmethod
     def concatenate(cls, parts: list[Examples]) -> Examples:
-        """Return the examples of all parts, in order. The list is emptied, which frees each part as soon as it is copied."""
+        """Return the examples of all parts, in order. The list is emptied,
+        which frees each part as soon as it is copied.
+        """
         width = max(part.targets.shape[1] for part in parts)
         targets = [
-            np.pad(part.targets, ((0, 0), (0, width - part.targets.shape[1])), constant_values=NO_NODE) for part in parts
+            np.pad(
+                part.targets, ((0, 0), (0, width - part.targets.shape[1])), constant_values=NO_NODE
+            )
+            for part in parts
         ]
         others = (
             np.concatenate(targets),
             np.concatenate([part.sentences for part in parts]),
             _concatenated_starts([part.starts for part in parts if part.starts is not None]),
-            np.concatenate(blocks) if (blocks := [part.blocks for part in parts if part.blocks is not None]) else None,
+            np.concatenate(blocks)
+            if (blocks := [part.blocks for part in parts if part.blocks is not None])
+            else None,
         )
-        features = np.empty((sum(len(part.features) for part in parts), parts[0].features.shape[1]), np.int32)
+        features = np.empty(
+            (sum(len(part.features) for part in parts), parts[0].features.shape[1]), np.int32
+        )
         parts.reverse()
         filled = 0
         while parts:
@@ -118,11 +141,14 @@ class Examples:
         return cls(features, *others)
 
 
-NO_EXAMPLES = Examples(np.empty((0, 0), np.int32), np.empty((0, 1), np.int32), np.empty(0, np.int32))
+NO_EXAMPLES = Examples(
+    np.empty((0, 0), np.int32), np.empty((0, 1), np.int32), np.empty(0, np.int32)
+)
 
 
 class GatheredExamples:
-    """Examples that come step by step, concatenated in blocks of many steps, so that memory can be used again.
+    """Examples that come step by step, concatenated in blocks of many steps,
+    so that memory can be used again.
 
     Args:
         block_bytes: the bytes of features from which a block is concatenated.
@@ -153,15 +179,19 @@ class GatheredExamples:
 
 
 class BatchedComputations:
-    """A batch of sentences, parsed in parallel. Iterating yields the unfinished rows, until none is left.
+    """A batch of sentences, parsed in parallel. Iterating yields the unfinished rows,
+    until none is left.
 
     Attributes:
         numbers: int32[batch], the numbers of the sentences.
         now: their configurations.
-        gold_heads, gold_relations: int32[batch, width]; NO_NODE for the roots and after the ends of sentences.
+        gold_heads, gold_relations: int32[batch, width];
+            NO_NODE for the roots and after the ends of sentences.
     """
 
-    def __init__(self, data: TrainingSentences, system: TransitionSystem, numbers: np.ndarray) -> None:
+    def __init__(
+        self, data: TrainingSentences, system: TransitionSystem, numbers: np.ndarray
+    ) -> None:
         self.numbers = numbers.astype(np.int32)
         self.now: Configurations = system.initial(data.trees.lengths[numbers])
         self.gold_heads = _by_row(data.trees.heads, data.trees.offsets, numbers)
@@ -180,10 +210,14 @@ class BatchedComputations:
         """Return int16[m, width]: the oracle's scores of the transitions in the given rows."""
         return oracle.score_batch(query(self.numbers[rows], self.now, rows))
 
-    def right_outputs(self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray) -> np.ndarray:
-        """Return the right outputs (int32[m, width]); all outputs where a word may be left out because its head is unknown.
+    def right_outputs(
+        self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray
+    ) -> np.ndarray:
+        """Return the right outputs (int32[m, width]); all outputs where a word may be left out
+        because its head is unknown.
 
-        An arc to such a word keeps as many gold ``edges`` (int[m, width], by transition) as leaving the word out.
+        An arc to such a word keeps as many gold ``edges`` (int[m, width],
+        by transition) as leaving the word out.
         """
         unknown = (self.gold_heads[rows] == NO_NODE) & (self.now.heads[rows] == NO_NODE)
         if not (self._system.leaves_words and unknown[:, 1:].any()):
@@ -193,12 +227,18 @@ class BatchedComputations:
         undecided = (guesses & (edges == edges.max(axis=1, keepdims=True))).any(axis=1)
         undecided &= ((outputs != NO_NODE) & ~arcs).any(axis=1)
         nothing = np.full_like(self.gold_relations, NO_NODE)
-        everything = correct_outputs(self._system, transitions.rows != NO_NODE, transitions, nothing, rows)
+        everything = correct_outputs(
+            self._system, transitions.rows != NO_NODE, transitions, nothing, rows
+        )
         return np.where(undecided[:, None], everything, outputs)
 
 
-def batched_computations(data: TrainingSentences, system: TransitionSystem) -> Iterator[BatchedComputations]:
-    """Yield the active sentences in batches of similar lengths; sentences of one length keep their order."""
+def batched_computations(
+    data: TrainingSentences, system: TransitionSystem
+) -> Iterator[BatchedComputations]:
+    """Yield the active sentences in batches of similar lengths;
+    sentences of one length keep their order.
+    """
     order = np.argsort(data.trees.lengths, kind="stable")
     order = order if data.active is None else order[data.active[order]]
     size = batch_sizes.SENTENCES_PER_EXPLORATION
@@ -207,7 +247,9 @@ def batched_computations(data: TrainingSentences, system: TransitionSystem) -> I
 
 
 OnStep = Callable[[BatchedComputations, np.ndarray, np.ndarray], None]
-"""Called after each step of a batch, with the rows (int[m]) that took it and the columns (int[m]) of their transitions."""
+"""Called after each step of a batch, with the rows (int[m]) that took it and the columns (int[m])
+of their transitions.
+"""
 
 
 def gold_examples(
@@ -217,14 +259,15 @@ def gold_examples(
     table: FeatureTable,
     on_step: OnStep | None = None,
 ) -> Examples:
-    """Return the configurations of gold computations; each teaches the optimal transition that is first in the eager order.
+    """Return the configurations of gold computations; each teaches the optimal transition that is
+    first in the eager order.
 
     In sentences with unknown heads, it teaches all optimal transitions; see target_columns().
 
     Args:
         data: sentences with the trees that the oracle is bound to.
-        oracle: a static one for trees that have a gold computation; or one that is exact for any tree, whose computations
-            lose the fewest gold arcs.
+        oracle: a static one for trees that have a gold computation; or one that is exact for any
+            tree, whose computations lose the fewest gold arcs.
         on_step: called for each step.
     """
     gathered = GatheredExamples()
@@ -232,21 +275,29 @@ def gold_examples(
         for rows in batch:
             transitions = system.transitions(batch.now, rows)
             scores = batch.score(oracle, rows)
-            outputs = correct_outputs(system, optimal_transitions(scores), transitions, batch.gold_relations, rows)
+            outputs = correct_outputs(
+                system, optimal_transitions(scores), transitions, batch.gold_relations, rows
+            )
             columns = eager_columns(system, outputs)
             right = batch.right_outputs(outputs, rows, transitions, scores // oracle.gold_weight)
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
             targets = np.where(data.trees.whole[batch.numbers[rows]], columns, NO_NODE)
-            gathered.append(new_examples(system, features, transitions, right, targets, batch.numbers[rows]))
+            gathered.append(
+                new_examples(system, features, transitions, right, targets, batch.numbers[rows])
+            )
             children = transitions.children[np.arange(len(rows)), columns]
-            system.apply(batch.now, rows, transitions, columns, batch.gold_relations[rows, children])
+            system.apply(
+                batch.now, rows, transitions, columns, batch.gold_relations[rows, children]
+            )
             if on_step is not None:
                 on_step(batch, rows, columns)
     return gathered.all()
 
 
 def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
-    """Return int32[m]: in each row of right outputs (int32[m, width]), the column that is first in the system's eager order."""
+    """Return int32[m]: in each row of right outputs (int32[m, width]), the column that is first in
+    the system's eager order.
+    """
     order = system.eager_order(outputs.shape[1])
     return order[(outputs[:, order] != NO_NODE).argmax(axis=1)].astype(np.int32)
 
@@ -259,10 +310,12 @@ def target_columns(
     target: Target,
     whole: np.ndarray,
 ) -> np.ndarray:
-    """Return int[m], the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets.
+    """Return int[m], the columns whose right outputs (int32[m, width],
+    NO_NODE = not optimal) become targets.
 
-    ``whole``: bool[m], whether all heads are known. Elsewhere (NO_NODE) all right outputs are targets: many transitions are
-    optimal only because heads are unknown, so only their summed probability is taught.
+    ``whole``: bool[m], whether all heads are known. Elsewhere (NO_NODE) all right outputs are
+    targets: many transitions are optimal only because heads are unknown, so only their summed
+    probability is taught.
     """
     best_outputs = with_best_labels(system, outputs, transitions, scores)
     columns = (
@@ -286,18 +339,28 @@ def new_examples(
     Args:
         features: int32[feature rows, slots].
         outputs: int32[m, width], the right output of each optimal transition, NO_NODE elsewhere.
-        columns: int[m], the transition that is the target; None: all optimal ones are. NO_NODE: all optimal ones are in this
-            configuration; it is skipped if every transition is correct.
+        columns: int[m], the transition that is the target; None: all optimal ones are. NO_NODE: all
+            optimal ones are in this configuration; it is skipped if every transition is correct.
         sentences: int32[m].
     """
     if columns is not None and (columns == NO_NODE).any():
         informs = (outputs == NO_NODE) | ((outputs >= 0) & (transitions.children != NO_NODE))
-        kept = np.flatnonzero((columns != NO_NODE) | (informs & (transitions.rows != NO_NODE)).any(axis=1))
-        right = np.where((columns[:, None] == NO_NODE) | (np.arange(outputs.shape[1]) == columns[:, None]), outputs, NO_NODE)
+        kept = np.flatnonzero(
+            (columns != NO_NODE) | (informs & (transitions.rows != NO_NODE)).any(axis=1)
+        )
+        right = np.where(
+            (columns[:, None] == NO_NODE) | (np.arange(outputs.shape[1]) == columns[:, None]),
+            outputs,
+            NO_NODE,
+        )
         return new_examples(system, features, transitions, right, None, sentences).take(kept)
     if transitions.starts is None:
-        targets = outputs if columns is None else np.take_along_axis(outputs, columns[:, None], axis=1)
-        return Examples(features, labels_of(system, targets.ravel()).reshape(len(targets), -1), sentences)
+        targets = (
+            outputs if columns is None else np.take_along_axis(outputs, columns[:, None], axis=1)
+        )
+        return Examples(
+            features, labels_of(system, targets.ravel()).reshape(len(targets), -1), sentences
+        )
     is_target = outputs != NO_NODE
     if columns is not None:
         is_target &= np.arange(outputs.shape[1]) == columns[:, None]
@@ -313,15 +376,21 @@ def new_examples(
 
 
 def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
-    """Return where the feature rows of each example begin in the concatenated parts; None if there are no parts."""
+    """Return where the feature rows of each example begin in the concatenated parts;
+    None if there are no parts.
+    """
     if not parts:
         return None
     ends = np.cumsum([part[-1] for part in parts])
-    return np.concatenate([[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))])
+    return np.concatenate(
+        [[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))]
+    )
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Return int32[batch, width]: the flat entries of each sentence as a row, NO_NODE for the root and after the end."""
+    """Return int32[batch, width]: the flat entries of each sentence as a row,
+    NO_NODE for the root and after the end.
+    """
     lengths = (offsets[numbers + 1] - offsets[numbers]).astype(np.int64)
     columns = np.arange(lengths.max(initial=1))
     inside = columns < lengths[:, None]

@@ -1,6 +1,8 @@
-"""Exploration: the parser parses training sentences by its own predictions; an oracle says which transitions are optimal.
+"""Exploration: the parser parses training sentences by its own predictions;
+an oracle says which transitions are optimal.
 
-This is the second pass of Nederhof (2019), Section 8. Large batches of sentences keep the classifier and the oracle fast.
+This is the second pass of Nederhof (2019), Section 8. Large batches of sentences keep the
+classifier and the oracle fast.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ class ExplorationReport:
 
     Attributes:
         steps: how many transitions were taken.
-        left_optimum_percent: share of the configurations where the parser's own prediction was not optimal.
+        left_optimum_percent: share of the configurations where the parser's own prediction was not
+            optimal.
         mean_optimal_steps: mean number of optimal transitions of a configuration.
-        reached_gold_percent: share of the sentences whose heads came out gold; relations do not count.
+        reached_gold_percent: share of the sentences whose heads came out gold;
+            relations do not count.
         lost_edges: how many gold arcs the transitions lost.
     """
 
@@ -54,7 +58,14 @@ class ExplorationReport:
 
     @classmethod
     def of(
-        cls, *, steps: int, left_optimum: int, optimal_steps: int, lost_edges: int, reached_gold: int, sentences: int
+        cls,
+        *,
+        steps: int,
+        left_optimum: int,
+        optimal_steps: int,
+        lost_edges: int,
+        reached_gold: int,
+        sentences: int,
     ) -> ExplorationReport:
         """Return the report for sums over all configurations and sentences."""
         return cls(
@@ -78,7 +89,8 @@ def explore(
     generator: np.random.Generator | None = None,
     on_step: OnStep | None = None,
 ) -> tuple[Examples, ExplorationReport]:
-    """Parse the sentences by the predictions of the classifier; the oracle says what is optimal at every step.
+    """Parse the sentences by the predictions of the classifier;
+    the oracle says what is optimal at every step.
 
     Args:
         data: sentences with the trees that the oracle is bound to.
@@ -86,7 +98,8 @@ def explore(
         scorer: scores transitions, as the classifier does.
         target: which of several optimal outputs becomes the target of an example.
         policy: which transitions are taken.
-        probability: the probability of the predicted transition, where the policy mixes predicted and optimal ones.
+        probability: the probability of the predicted transition,
+            where the policy mixes predicted and optimal ones.
         generator: random numbers, for policies that need them.
         on_step: called for each step.
 
@@ -108,9 +121,13 @@ def explore(
             right = batch.right_outputs(outputs, rows, transitions, edges)
             whole = data.trees.whole[batch.numbers[rows]]
             targets = target_columns(system, outputs, transitions, scores, target, whole)
-            gathered.append(new_examples(system, features, transitions, right, targets, batch.numbers[rows]))
+            gathered.append(
+                new_examples(system, features, transitions, right, targets, batch.numbers[rows])
+            )
             predicted = best(system, scores, transitions)
-            columns, relations = _explored(system, transitions, scores, outputs, predicted, policy, probability, generator)
+            columns, relations = _explored(
+                system, transitions, scores, outputs, predicted, policy, probability, generator
+            )
             each = np.arange(len(rows))
             steps += len(rows)
             left_optimum += int((~optimal[each, predicted[0]]).sum())
@@ -140,17 +157,25 @@ def _explored(
     probability: float,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and relations, int32[m], of the transitions to take; ``predicted``: the parser's own."""
+    """Return columns and relations, int32[m], of the transitions to take; ``predicted``:
+    the parser's own.
+    """
     if policy is Policy.prediction:
         return predicted
     assert generator is not None
     if policy is Policy.sample:
         # The highest of scores with Gumbel noise is a draw from their softmax.
-        return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), transitions)
+        return best(
+            system, scores + generator.gumbel(size=scores.shape).astype(np.float32), transitions
+        )
     outputs = with_best_labels(system, outputs, transitions, scores)
     optimal = best_correct_columns(outputs, transitions, scores)
     at = np.arange(len(outputs)), optimal
-    gold = np.where(transitions.children[at] == NO_NODE, NO_NODE, outputs[at] - system.block_starts[transitions.blocks[at]])
+    gold = np.where(
+        transitions.children[at] == NO_NODE,
+        NO_NODE,
+        outputs[at] - system.block_starts[transitions.blocks[at]],
+    )
     predicts = generator.random(len(outputs)) < probability
     columns, relations = np.where(predicts, predicted, (optimal, gold))
     return columns.astype(np.int32), relations.astype(np.int32)

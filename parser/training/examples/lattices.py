@@ -1,9 +1,11 @@
-"""Word lattices in training: the splits of a treebank as lattices, and the choices among arcs that are learned.
+"""Word lattices in training: the splits of a treebank as lattices,
+and the choices among arcs that are learned.
 
-Choices are collected in gold computations and explorations over the words of gold paths. After each shift one more arc is
-chosen, in the new configuration (decoding/lattice/compiled.py). Before the first step, all arcs within the lookahead are
-chosen. An example has a row of features for each candidate, which scores only the output for choices; in the row of the gold
-arc, this output is the target. A single candidate makes no example.
+Choices are collected in gold computations and explorations over the words of gold paths. After each
+shift one more arc is chosen, in the new configuration (decoding/lattice/compiled.py). Before the
+first step, all arcs within the lookahead are chosen. An example has a row of features for each
+candidate, which scores only the output for choices; in the row of the gold arc, this output is the
+target. A single candidate makes no example.
 """
 
 from __future__ import annotations
@@ -54,8 +56,11 @@ class LatticeSplit:
     text: str
 
     @classmethod
-    def read(cls, split: str, lattices: str, trees: str, gold: MissingPath, max_arcs: int | None) -> LatticeSplit:
-        """Read a file of lattices and one of their trees; leave out sentences that are in only one of them.
+    def read(
+        cls, split: str, lattices: str, trees: str, gold: MissingPath, max_arcs: int | None
+    ) -> LatticeSplit:
+        """Read a file of lattices and one of their trees;
+        leave out sentences that are in only one of them.
 
         Raises:
             ConlluError: a file cannot be read, or tokens differ.
@@ -67,7 +72,11 @@ class LatticeSplit:
         if len(paths) < len(pairs):
             left_out = counted(len(pairs) - len(paths), "sentence")
             log.info("%-5s %s: %s left out, which have no gold path", split, lattices, left_out)
-        lines = (line if line.endswith("\n") else line + "\n" for tree in gold_trees for line in [*tree.lines, "\n"])
+        lines = (
+            line if line.endswith("\n") else line + "\n"
+            for tree in gold_trees
+            for line in [*tree.lines, "\n"]
+        )
         return cls(lattices, with_trees, paths, "".join(lines))
 
     @property
@@ -79,16 +88,28 @@ class LatticeSplit:
     def _gold(self) -> EvaluatedText:
         return _evaluated(self.text, self.name)
 
-    def scores(self, model: ParserModel, beam: Beam, *, single_root: bool = True) -> dict[str, float]:
-        """Return the scores of the model's parses of the lattices: F1 over aligned words, in percent."""
-        texts = parsed_texts(lattice_parser(model, beam), model, self.lattices, single_root=single_root)
-        scores = evaluate_texts(self._gold, _evaluated("".join(text for text, _ in texts), f"{self.name}, parsed"))
+    def scores(
+        self, model: ParserModel, beam: Beam, *, single_root: bool = True
+    ) -> dict[str, float]:
+        """Return the scores of the model's parses of the lattices: F1 over aligned words,
+        in percent.
+        """
+        texts = parsed_texts(
+            lattice_parser(model, beam), model, self.lattices, single_root=single_root
+        )
+        scores = evaluate_texts(
+            self._gold, _evaluated("".join(text for text, _ in texts), f"{self.name}, parsed")
+        )
         return {key: scores[key].f1 for key in _COMPARED}
 
 
 def within_lookahead(slots: Sequence[Slot], lookahead: int) -> list[Slot]:
     """Return the slots that read at most this many words of the buffer."""
-    return [slot for slot in slots if slot.position[0] != "b" or int(slot.position.partition(".")[0][1:]) < lookahead]
+    return [
+        slot
+        for slot in slots
+        if slot.position[0] != "b" or int(slot.position.partition(".")[0][1:]) < lookahead
+    ]
 
 
 def _evaluated(text: str, name: str) -> EvaluatedText:
@@ -120,7 +141,8 @@ class Choices:
         self._lookahead = lookahead
         arcs = vocabularies.encode([path.lattice for path in paths])
         self._values = table.values(arcs)
-        # For each word: the first arc from its node, numbered over all lattices; how many arcs; which of them is gold.
+        # For each word: the first arc from its node, numbered over all lattices;
+        # how many arcs; which of them is gold.
         self._first, self._count, self._gold = np.zeros((3, sentences.offsets[-1]), np.int64)
         for start, base, path in zip(sentences.offsets[:-1], arcs.offsets[:-1], paths, strict=True):
             first, nodes = path.lattice.first_arcs(), path.lattice.starts[path.arcs]
@@ -134,7 +156,9 @@ class Choices:
 
     def begin(self) -> None:
         """Start again, with the choices before the first step."""
-        self._parts = [part for index in range(self._lookahead) if len(part := self._first_choices(index))]
+        self._parts = [
+            part for index in range(self._lookahead) if len(part := self._first_choices(index))
+        ]
 
     def __call__(self, batch: BatchedComputations, rows: np.ndarray, columns: np.ndarray) -> None:
         """Collect the choices after a step.
@@ -150,17 +174,23 @@ class Choices:
         shifted, words = shifted[chosen], words[chosen]
         if len(shifted):
             features = self._table.extract(batch.now, shifted, self._sentences, batch.numbers)
-            self._parts.append(self._examples(features, batch.numbers[shifted], words, self._lookahead - 1))
+            self._parts.append(
+                self._examples(features, batch.numbers[shifted], words, self._lookahead - 1)
+            )
 
     def joined(self, examples: Examples) -> Examples:
         """Return the examples of transitions and the collected choices."""
         n = len(examples)
         blocks = np.tile(np.array([0, self._system.n_outputs], np.int32), (n, 1))
-        transitions = Examples(examples.features, examples.targets, examples.sentences, np.arange(n + 1), blocks)
+        transitions = Examples(
+            examples.features, examples.targets, examples.sentences, np.arange(n + 1), blocks
+        )
         return Examples.concatenate([transitions, *self._parts])
 
     def _first_choices(self, index: int) -> Examples:
-        """Return, for each sentence, the choice of word ``index`` (from 0) before the first step."""
+        """Return, for each sentence, the choice of word ``index`` (from 0) before the first
+        step.
+        """
         numbers = np.flatnonzero(self._sentences.lengths > index).astype(np.int32)
         now = Configurations.initial(self._sentences.lengths[numbers])
         features = self._table.extract(now, np.arange(len(numbers)), self._sentences, numbers)
@@ -168,10 +198,13 @@ class Choices:
             features[:, undecided] = ABSENT
         return self._examples(features, numbers, np.full(len(numbers), index + 1), index)
 
-    def _examples(self, features: np.ndarray, numbers: np.ndarray, words: np.ndarray, index: int) -> Examples:
+    def _examples(
+        self, features: np.ndarray, numbers: np.ndarray, words: np.ndarray, index: int
+    ) -> Examples:
         """Return an example for each choice among several arcs.
 
-        The words (int[m]) are element ``index`` of the buffer in sentences ``numbers`` (int32[m]); features have the gold arc.
+        The words (int[m]) are element ``index`` of the buffer in sentences ``numbers`` (int32[m]);
+        features have the gold arc.
         """
         places = self._sentences.offsets[numbers] + words
         several = self._count[places] > 1

@@ -1,13 +1,16 @@
-"""Global training: searches through training sentences, with a beam of gold items (Andor et al. 2016, Huang et al. 2012).
+"""Global training: searches through training sentences, with a beam of gold items (Andor et al.
+2016, Huang et al. 2012).
 
-A locally trained classifier knows what is best in a configuration, but not what a wrong transition costs in the end. Here
-scores of whole computations compete. A beam searches with the current weights. At one step of the search, the loss compares
-its items with gold items: compiled/gold_beam.py says which items are gold, which step counts, and what the loss is. Updates
-need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
+A locally trained classifier knows what is best in a configuration, but not what a wrong transition
+costs in the end. Here scores of whole computations compete. A beam searches with the current
+weights. At one step of the search, the loss compares its items with gold items:
+compiled/gold_beam.py says which items are gold, which step counts, and what the loss is. Updates
+need no derivative of the search: given its items, the loss is a function of sums of the
+classifier's scores.
 
-The search is compiled and computes no gradients. torch computes the scores that the loss depends on once more, with the same
-dropout: dropout of words and of an encoder is drawn when a batch is read, dropout of hidden units once for a sentence. So the
-search and the gradient use the same classifier.
+The search is compiled and computes no gradients. torch computes the scores that the loss depends on
+once more, with the same dropout: dropout of words and of an encoder is drawn when a batch is read,
+dropout of hidden units once for a sentence. So the search and the gradient use the same classifier.
 """
 
 from __future__ import annotations
@@ -43,7 +46,11 @@ from parser.training.compiled.gold_beam import (
     search_with_gold,
 )
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, batches_of_like_lengths
+from parser.training.fitting.sentence_batches import (
+    BatchEncoder,
+    BatchReader,
+    batches_of_like_lengths,
+)
 from parser.training.fitting.trainer import BatchLoss
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
@@ -67,11 +74,13 @@ class BeamTraining:
 
 @dataclass(frozen=True)
 class SearchResults:
-    """The scores of the classifier that the loss of some sentences depends on, and statistics of the searches.
+    """The scores of the classifier that the loss of some sentences depends on,
+    and statistics of the searches.
 
     Attributes:
         features: int32[rows, slots], the configurations whose scores count.
-        sentences: int64[rows], the sentence of each configuration, as a number among the searched ones.
+        sentences: int64[rows], the sentence of each configuration,
+            as a number among the searched ones.
         rows, outputs: int64[transitions]: the scores that count, each the output of a row.
         slopes: float32[transitions]: the derivatives of the sentences' losses by these scores.
         losses: float64[sentences], in nats.
@@ -90,7 +99,9 @@ class SearchResults:
 
 
 class GoldTrees(NamedTuple):
-    """The gold trees of the training sentences, and an oracle bound to them that is exact for any gold tree."""
+    """The gold trees of the training sentences,
+    and an oracle bound to them that is exact for any gold tree.
+    """
 
     oracle: BoundContextRows
     gold: CompiledGold
@@ -98,12 +109,19 @@ class GoldTrees(NamedTuple):
     @classmethod
     def of(cls, data: TrainingSentences) -> GoldTrees:
         """Return the gold trees of these sentences."""
-        oracle = cast(BoundContextRows, oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees))
-        return cls(oracle, CompiledGold(data.trees.heads, data.trees.offsets, data.relations, oracle.memory))
+        oracle = cast(
+            BoundContextRows, oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees)
+        )
+        return cls(
+            oracle,
+            CompiledGold(data.trees.heads, data.trees.offsets, data.relations, oracle.memory),
+        )
 
 
 class _ScoreChanges(NamedTuple):
-    """Memory for the scores that the loss of a sentence depends on; see gold_beam.collect_transitions()."""
+    """Memory for the scores that the loss of a sentence depends on; see
+    gold_beam.collect_transitions().
+    """
 
     cells: np.ndarray
     fronts: np.ndarray
@@ -113,7 +131,8 @@ class _ScoreChanges(NamedTuple):
 
 
 class GoldBeamSearch(BeamParser):
-    """A search of training sentences with a classifier's current weights; create a new one when the weights have changed.
+    """A search of training sentences with a classifier's current weights;
+    create a new one when the weights have changed.
 
     Args:
         weights, system, table: see BeamParser; the system is arc-standard.
@@ -121,21 +140,36 @@ class GoldBeamSearch(BeamParser):
     """
 
     def __init__(
-        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, training: BeamTraining, trees: GoldTrees
+        self,
+        weights: ClassifierWeights,
+        system: Attardi,
+        table: FeatureTable,
+        training: BeamTraining,
+        trees: GoldTrees,
     ) -> None:
-        if system.degree != 1 or training.beam.merge is Merge.SIGNATURE or training.beam.scores is not Scores.GLOBAL:
-            raise OptimalStepError(f"global training is for arc-standard, global scores and no signatures, not {training.beam}")
+        if (
+            system.degree != 1
+            or training.beam.merge is Merge.SIGNATURE
+            or training.beam.scores is not Scores.GLOBAL
+        ):
+            raise OptimalStepError(
+                "global training is for arc-standard, global scores and no signatures, "
+                f"not {training.beam}"
+            )
         super().__init__(weights, system, table, training.beam)
         self._training = training
         self._trees = trees
 
-    def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> SearchResults:
+    def search(
+        self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None
+    ) -> SearchResults:
         """Search some of the training sentences.
 
         Args:
             sentences: the sentences, with values that word dropout may have changed.
             numbers: int[m], the numbers of their gold trees.
-            kept: float32[m, units], dropout masks of the hidden units, one for each sentence; None: no dropout.
+            kept: float32[m, units], dropout masks of the hidden units, one for each sentence;
+                None: no dropout.
         """
         words, values = self.words_of(sentences), self._table.values(sentences)
         tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
@@ -155,8 +189,17 @@ class GoldBeamSearch(BeamParser):
             steps[s] = chosen / max(1, 2 * length)
             changes = workspace.changes
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
-            at = changes.cells[:n_rows], changes.fronts[:n_rows], workspace.stacks, start, length, values
-            read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
+            at = (
+                changes.cells[:n_rows],
+                changes.fronts[:n_rows],
+                workspace.stacks,
+                start,
+                length,
+                values,
+            )
+            read_features(
+                *at, self._table.programs, self._table.columns, *workspace.reading, features
+            )
             sentence_numbers = np.full(n_rows, s, np.int64)
             parts.append(
                 (
@@ -167,7 +210,9 @@ class GoldBeamSearch(BeamParser):
                 )
             )
             rows += n_rows
-        features, row_sentences, transition_rows, outputs, slopes = (np.concatenate(some) for some in zip(*parts, strict=True))
+        features, row_sentences, transition_rows, outputs, slopes = (
+            np.concatenate(some) for some in zip(*parts, strict=True)
+        )
         return SearchResults(
             features=features,
             sentences=row_sentences,
@@ -179,7 +224,15 @@ class GoldBeamSearch(BeamParser):
             lost=lost,
         )
 
-    def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, workspace: _Workspace) -> bool:
+    def _search_sentence(
+        self,
+        number: int,
+        start: int,
+        length: int,
+        words: Any,
+        layers: Layers,
+        workspace: _Workspace,
+    ) -> bool:
         """Return whether the beam had no gold item at some step."""
         # Exploration does not use single_root either.
         rules, merging = AttardiRules.of(self._system, single_root=False), _merges(self._training)
@@ -195,9 +248,13 @@ class GoldBeamSearch(BeamParser):
 class _Workspace:
     """Memory for searching sentences of at most this many tokens."""
 
-    def __init__(self, tokens: int, layers: Layers, table: FeatureTable, training: BeamTraining) -> None:
+    def __init__(
+        self, tokens: int, layers: Layers, table: FeatureTable, training: BeamTraining
+    ) -> None:
         sizes = training.beam.size, training.gold_size
-        self.beam, self.gold_beam = (CompiledSide.allocate(tokens, size, layers, table) for size in sizes)
+        self.beam, self.gold_beam = (
+            CompiledSide.allocate(tokens, size, layers, table) for size in sizes
+        )
         self.queries = OracleQueries.allocate(tokens, max(sizes))
         self.scratch = Scratch.allocate(tokens, layers, table)
         self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
@@ -210,13 +267,22 @@ class _Workspace:
         self.reading = tops, self.scratch.ahead, nodes
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
-        self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
+        self._step = (
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
+            np.empty(n),
+            np.empty(n, np.int32),
+        )
 
     def learn(self, steps: int, training: BeamTraining) -> tuple[int, float, int, int]:
-        """Return the step that is learned from, its loss, and the numbers of configurations and transitions found."""
+        """Return the step that is learned from, its loss,
+        and the numbers of configurations and transitions found.
+        """
         beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
         chosen, loss = choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
-        counts = collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, self._step, self.changes)
+        counts = collect_transitions(
+            chosen, beam, gold_beam, by_beam, by_gold, self._step, self.changes
+        )
         return chosen, loss, *counts
 
 
@@ -250,7 +316,8 @@ class SearchedBatch:
         searched: the results of the searches.
         kept: float32[m, units], dropout masks of the hidden units; None without dropout.
         scale: the divisor that turns a sum over the sentences into the loss.
-        task_loss: the weighted sum of the losses of the encoder's further tasks; None if there are none.
+        task_loss: the weighted sum of the losses of the encoder's further tasks;
+            None if there are none.
     """
 
     vectors: Mapping[str, Tensor]
@@ -288,25 +355,36 @@ class BeamObjective:
         self._batch_size = batch_size
         self._training = training
         self._trees = GoldTrees.of(data)
-        self._sums = np.zeros(5)  # in an epoch: the number of sentences, and the sums for SearchReport's means
+        # in an epoch: the number of sentences, and the sums for SearchReport's means
+        self._sums = np.zeros(5)
 
     def vary(self, data: TrainingSentences) -> None:
         """Read the same sentences with other forms from now on; see BatchEncoder.vary()."""
-        assert isinstance(self._reader, BatchEncoder), "only sentences that an encoder reads are changed"
+        assert isinstance(self._reader, BatchEncoder), (
+            "only sentences that an encoder reads are changed"
+        )
         self._reader.vary(data)
 
     @property
     def uniform_loss(self) -> float:
-        """The loss of a sentence, in nats, under a uniform distribution: a token takes 2 transitions."""
+        """The loss of a sentence, in nats, under a uniform distribution:
+        a token takes 2 transitions.
+        """
         return 2 * float((self._lengths - 1).mean()) * math.log(self._system.n_outputs)
 
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[np.ndarray]]:
-        """Draw batches of sentences; with an encoder, a batch has sentences of about the same length."""
+        """Draw batches of sentences; with an encoder,
+        a batch has sentences of about the same length.
+        """
         n, size = len(self._lengths), self._batch_size
         if isinstance(self._reader, BatchEncoder):
-            batches = batches_of_like_lengths(self._lengths, self._reader.sizes(np.ones(n, np.int64)), size, generator)
+            batches = batches_of_like_lengths(
+                self._lengths, self._reader.sizes(np.ones(n, np.int64)), size, generator
+            )
         else:
-            batches = [numbers.numpy() for numbers in torch.randperm(n, generator=generator).split(size)]
+            batches = [
+                numbers.numpy() for numbers in torch.randperm(n, generator=generator).split(size)
+            ]
         self._sums[:] = 0
         return len(batches), batches
 
@@ -319,7 +397,13 @@ class BeamObjective:
             self._classifier.zero_grad()
             (surrogate if task_loss is None else surrogate + task_loss).backward()
         updated = len(np.unique(searched.sentences))
-        self._sums += len(batch), updated, searched.steps.sum(), searched.lost.sum(), len(searched.features)
+        self._sums += (
+            len(batch),
+            updated,
+            searched.steps.sum(),
+            searched.lost.sum(),
+            len(searched.features),
+        )
         return BatchLoss(float(searched.losses.sum()) / len(batch), len(batch), has_gradient)
 
     def report(self) -> SearchReport:
@@ -331,9 +415,10 @@ class BeamObjective:
     def search(self, numbers: np.ndarray, dropping: bool = True) -> SearchedBatch:
         """Search some of the sentences (int[m]); ``dropping``: whether dropout is in force.
 
-        With a static token representation only words and hidden units are dropped, and the loss is a mean over sentences. With
-        an encoder, its dropout is in force as well, and the loss is a mean over transitions. So clipping, and the weights of
-        the further tasks' losses, mean the same as in earlier passes.
+        With a static token representation only words and hidden units are dropped, and the loss is
+        a mean over sentences. With an encoder, its dropout is in force as well, and the loss is a
+        mean over transitions. So clipping, and the weights of the further tasks' losses, mean the
+        same as in earlier passes.
         """
         classifier, reader, task_loss = self._classifier, self._reader, None
         vectors: Mapping[str, Tensor]
@@ -346,23 +431,33 @@ class BeamObjective:
         else:
             batch = reader.encode(numbers, dropping)
             rate = classifier.input_dropout if dropping else 0.0
-            vectors = {name: nn.functional.dropout(matrix, rate) for name, matrix in batch.vectors.items()}
+            vectors = {
+                name: nn.functional.dropout(matrix, rate) for name, matrix in batch.vectors.items()
+            }
             task_loss = reader.task_loss(batch, dropping) if reader.has_tasks else None
             offsets = _offsets(batch.lengths)
-            sentences = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)  # slots read tokens, not their attributes
+            # slots read tokens, not their attributes
+            sentences = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)
             weights = classifier.weights_with(vectors)
             scale = 2 * max(1, int((batch.lengths - 1).sum()))
-        kept = dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout) if dropping else None
+        kept = (
+            dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout)
+            if dropping
+            else None
+        )
         search = GoldBeamSearch(weights, self._system, self._table, self._training, self._trees)
         searched = search.search(sentences, numbers, None if kept is None else kept.numpy())
         return SearchedBatch(vectors, searched, kept, scale, task_loss)
 
     def surrogate(self, batch: SearchedBatch) -> Tensor:
-        """Return a sum of scores whose gradient is that of the loss of the sentences that search() has searched."""
+        """Return a sum of scores whose gradient is that of the loss of the sentences that search()
+        has searched.
+        """
         classifier, searched, vectors = self._classifier, batch.searched, batch.vectors
         device = classifier.output.weight.device
         features = torch.from_numpy(searched.features).to(device, torch.int64)
-        if not classifier.tokens.contextual:  # compute hidden activations only for values that occur
+        # compute hidden activations only for values that occur
+        if not classifier.tokens.contextual:
             vectors = dict(vectors)
             for name, columns in classifier.embedded_columns.items():
                 used, features[:, columns] = features[:, columns].unique(return_inverse=True)

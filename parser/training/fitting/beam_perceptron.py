@@ -1,12 +1,15 @@
-"""Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark 2004, Huang et al. 2012).
+"""Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark
+2004, Huang et al. 2012).
 
-    for each sentence: search with the current weights, with a beam and with a gold beam of gold transitions only
-        at the step that is learned from, B = the best item of the beam, G = the best gold item of both beams
-        if B scores higher than G: w += phi(transitions that led to G) - phi(transitions that led to B)
+    for each sentence: search with the current weights,
+    with a beam and with a gold beam of gold transitions only
+        at the step that is learned from, B = the best item of the beam, G = the best gold item of
+        both beams if B scores higher than G: w += phi(transitions that led to G) - phi(transitions
+        that led to B)
 
-Many items can be gold, as for an MLP (compiled/gold_beam.py): an item is gold if its transitions have lost no edge that an
-exact oracle calls attainable, and no relation of a gold edge. The search is in Python (decoding/beam/batched.py); the features,
-their scores and the updates are compiled.
+Many items can be gold, as for an MLP (compiled/gold_beam.py): an item is gold if its transitions
+have lost no edge that an exact oracle calls attainable, and no relation of a gold edge. The search
+is in Python (decoding/beam/batched.py); the features, their scores and the updates are compiled.
 """
 
 from __future__ import annotations
@@ -51,7 +54,8 @@ class BeamSide:
 
     Attributes:
         items: configurations and scores, the best item first.
-        lost: int64[items], how many words can no longer get their gold head or relation because of an item's transitions.
+        lost: int64[items], how many words can no longer get their gold head or relation because of
+            an item's transitions.
         histories: the transitions that led to each item.
     """
 
@@ -64,7 +68,8 @@ class SentenceUpdate(NamedTuple):
     """Statistics of learning from a sentence.
 
     Attributes:
-        loss: how much higher the best item scored than the best gold item at the step learned from; 0: nothing to learn.
+        loss: how much higher the best item scored than the best gold item at the step learned from;
+            0: nothing to learn.
         step: the step learned from, as a share of all steps.
         lost: whether the beam had no gold item at some step of the search.
         configurations: the number of configurations whose transitions' scores were changed.
@@ -82,7 +87,8 @@ class BeamPerceptron:
 
     Attributes:
         perceptron: changed in place; a sentence counts as one step of its average.
-        system, templates: from its model. All computations of a sentence must have the same number of transitions.
+        system, templates: from its model. All computations of a sentence must have the same number
+            of transitions.
         oracle: bound to the trees of ``data``, and exact for them.
         training: how to search, and which step to learn from.
 
@@ -100,7 +106,8 @@ class BeamPerceptron:
     def __post_init__(self) -> None:
         if self.system.reorders_buffer:
             raise OptimalStepError(
-                f"computations of {self.system.name} differ in length: items cannot be compared step by step"
+                f"computations of {self.system.name} differ in length: "
+                "items cannot be compared step by step"
             )
 
     def learn(self, s: int) -> SentenceUpdate:
@@ -121,27 +128,42 @@ class BeamPerceptron:
         return SentenceUpdate(loss, step, lost, changed)
 
     def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
-        """Yield the beam and the gold beam, whose items are all gold, after each step of a sentence."""
+        """Yield the beam and the gold beam, whose items are all gold,
+        after each step of a sentence.
+        """
         sentence = self.data.sentences.span(s, s + 1)
         now = self.system.initial(sentence.lengths)
-        beam = gold_beam = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [()])
-        sizes = self.training.beam, Beam(self.training.gold_size, self.training.beam.merge, self.training.beam.scores)
+        beam = gold_beam = BeamSide(
+            BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [()]
+        )
+        sizes = (
+            self.training.beam,
+            Beam(self.training.gold_size, self.training.beam.merge, self.training.beam.scores),
+        )
         while len(self.system.unfinished(beam.items.now)):
             beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
             gold_beam = self._advance(gold_beam, s, sentence, sizes[1], only_gold=True)
             yield beam, gold_beam
 
-    def _advance(self, side: BeamSide, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool) -> BeamSide:
+    def _advance(
+        self, side: BeamSide, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool
+    ) -> BeamSide:
         system, items = self.system, side.items
         now, rows = items.now, np.arange(len(items.totals))
         transitions = system.transitions(now, rows)
         keys = self.templates.extract(now, rows, sentence, items.numbers, transitions)
         scores = self.perceptron.scores(keys)
         losses = self._losses(s, now, transitions)
-        allowed, scored = self._gold_transitions(s, transitions, losses, scores) if only_gold else (transitions, scores)
+        allowed, scored = (
+            self._gold_transitions(s, transitions, losses, scores)
+            if only_gold
+            else (transitions, scores)
+        )
         advanced = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
         lost, histories = np.empty(len(advanced.parents), np.int64), []
-        for i, (parent, column) in enumerate(zip(advanced.parents.tolist(), advanced.columns.tolist(), strict=True)):
+        for i, (parent, column) in enumerate(
+            zip(advanced.parents.tolist(), advanced.columns.tolist(), strict=True)
+        ):
             child = int(transitions.children[parent, column])
             relation = 0 if child == NO_NODE else int(advanced.items.now.relations[i, child])
             wrong = self._is_wrong(s, int(transitions.heads[parent, column]), child, relation)
@@ -174,7 +196,9 @@ class BeamPerceptron:
     def _gold_transitions(
         self, s: int, transitions: Transitions, losses: np.ndarray, scores: np.ndarray
     ) -> tuple[Transitions, np.ndarray]:
-        """Return the transitions that lose no edge, and scores in which wrong relations of gold arcs come last."""
+        """Return the transitions that lose no edge,
+        and scores in which wrong relations of gold arcs come last.
+        """
         rows, scored = np.where(losses == 0, transitions.rows, NO_NODE), scores.copy()
         for item, column in zip(*np.nonzero(rows != NO_NODE), strict=True):
             head = int(transitions.heads[item, column])
@@ -189,7 +213,10 @@ class BeamPerceptron:
     def _violation(self, beam: BeamSide, gold_beam: BeamSide) -> Violation:
         best = int(beam.items.totals.argmax())
         gold = [(float(gold_beam.items.totals[0]), gold_beam.histories[0])]
-        gold += [(float(beam.items.totals[i]), beam.histories[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
+        gold += [
+            (float(beam.items.totals[i]), beam.histories[i])
+            for i in np.flatnonzero(beam.lost == 0)[:1]
+        ]
         total, history = max(gold, key=lambda item: item[0])
         return Violation(float(beam.items.totals[best]) - total, beam.histories[best], history)
 
@@ -198,7 +225,9 @@ class BeamPerceptron:
         if violation.size <= 0:
             return 0
         pairs = list(zip(violation.beam_history, violation.gold_history, strict=True))
-        apart = next(i for i, (a, b) in enumerate(pairs) if a.output != b.output or (a.keys != b.keys).any())
+        apart = next(
+            i for i, (a, b) in enumerate(pairs) if a.output != b.output or (a.keys != b.keys).any()
+        )
         wrong, gold = violation.beam_history[apart:], violation.gold_history[apart:]
         for transitions, delta in ((gold, 1), (wrong, -1)):
             self.perceptron.change(
@@ -211,7 +240,9 @@ class BeamPerceptron:
 
 @dataclass(frozen=True)
 class Violation:
-    """How much higher the best item scores than the best gold item at a step, and the transitions that led to both."""
+    """How much higher the best item scores than the best gold item at a step,
+    and the transitions that led to both.
+    """
 
     size: float
     beam_history: tuple[TakenTransition, ...]

@@ -1,5 +1,6 @@
-"""Training on examples. With a static token representation, a batch is random examples; their gradients are computed in
-compiled loops on a CPU, else by autograd. With a contextual one, a batch has some sentences and all of their examples.
+"""Training on examples. With a static token representation, a batch is random examples; their
+gradients are computed in compiled loops on a CPU, else by autograd. With a contextual one, a batch
+has some sentences and all of their examples.
 """
 
 from __future__ import annotations
@@ -16,10 +17,19 @@ from parser.data.vocabulary import N_RESERVED
 from parser.networks.classifier import Classifier
 from parser.networks.layers import to_device
 from parser.settings.plan import OptimizerPlan
-from parser.training.compiled.gradients import AutogradGradients, CompiledGradients, Groups, set_loss
+from parser.training.compiled.gradients import (
+    AutogradGradients,
+    CompiledGradients,
+    Groups,
+    set_loss,
+)
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.examples.examples import Examples, TrainingSentences
-from parser.training.fitting.sentence_batches import BatchEncoder, WordDropout, batches_of_like_lengths
+from parser.training.fitting.sentence_batches import (
+    BatchEncoder,
+    WordDropout,
+    batches_of_like_lengths,
+)
 from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
 from parser.transitions.features import TOKEN
 
@@ -27,7 +37,9 @@ from parser.transitions.features import TOKEN
 def gradients_and_optimizer(
     classifier: Classifier, plan: OptimizerPlan
 ) -> tuple[AutogradGradients | CompiledGradients, Optimizer]:
-    """Return the fastest pair for the classifier's device. Each optimizer can be restored from another's state."""
+    """Return the fastest pair for the classifier's device.
+    Each optimizer can be restored from another's state.
+    """
     if not classifier.output.weight.is_cpu:
         return AutogradGradients(classifier), TorchOptimizer(classifier, plan)
     compiled = CompiledGradients(classifier)
@@ -86,11 +98,15 @@ class ExampleObjective:
         """Draw batches of examples; each example is in one batch."""
         order = torch.randperm(len(self.examples), generator=generator)
         batches = order.split(self._batch_size) if len(order) else ()
-        return len(batches), (ExampleBatch.of(self.examples.take(batch.numpy()), self._device) for batch in batches)
+        return len(batches), (
+            ExampleBatch.of(self.examples.take(batch.numpy()), self._device) for batch in batches
+        )
 
     def backward(self, batch: ExampleBatch) -> BatchLoss:
         """Compute the loss of the examples, with word dropout, and its gradients."""
-        features = batch.features if self._word_dropout is None else self._word_dropout(batch.features)
+        features = (
+            batch.features if self._word_dropout is None else self._word_dropout(batch.features)
+        )
         n_examples = len(features) if batch.groups is None else len(batch.groups.starts) - 1
         return BatchLoss(self._gradients.loss(features, *batch[1:]), n_examples)
 
@@ -103,7 +119,8 @@ class SentenceBatch(NamedTuple):
 
 
 class SentenceObjective:
-    """The Objective of examples whose sentences an encoder reads: each is encoded once for all of its examples.
+    """The Objective of examples whose sentences an encoder reads:
+    each is encoded once for all of its examples.
 
     The loss is the mean over examples; the losses of the encoder's further tasks are added.
 
@@ -138,32 +155,49 @@ class SentenceObjective:
     def batches(self, generator: torch.Generator) -> tuple[int, Sequence[SentenceBatch]]:
         """Draw batches of whole sentences of about the same length."""
         by_sentence = np.argsort(self.examples.sentences, kind="stable")
-        firsts = np.searchsorted(self.examples.sentences[by_sentence], np.arange(len(self._offsets)))
+        firsts = np.searchsorted(
+            self.examples.sentences[by_sentence], np.arange(len(self._offsets))
+        )
         sizes = self._encoder.sizes(np.diff(firsts))
-        batches = batches_of_like_lengths(np.diff(self._offsets), sizes, self._batch_size, generator)
+        batches = batches_of_like_lengths(
+            np.diff(self._offsets), sizes, self._batch_size, generator
+        )
         sentence_batches = [
-            SentenceBatch(some, np.concatenate([by_sentence[firsts[s] : firsts[s + 1]] for s in some])) for some in batches
+            SentenceBatch(
+                some, np.concatenate([by_sentence[firsts[s] : firsts[s + 1]] for s in some])
+            )
+            for some in batches
         ]
         return len(sentence_batches), sentence_batches
 
     def backward(self, batch: SentenceBatch) -> BatchLoss:
-        """Compute the mean loss of the examples and of the further tasks, and its gradients, by autograd."""
+        """Compute the mean loss of the examples and of the further tasks, and its gradients,
+        by autograd.
+        """
         loss, task_loss = self.losses(batch)
         self._classifier.zero_grad()
         (loss + task_loss).backward()
         return BatchLoss(loss.item() if loss.is_cpu else loss.detach(), len(batch.examples))
 
     def losses(self, batch: SentenceBatch, dropping: bool = True) -> tuple[Tensor, Tensor]:
-        """Return the mean loss of the batch's examples, and the weighted sum of the further tasks' losses."""
+        """Return the mean loss of the batch's examples,
+        and the weighted sum of the further tasks' losses.
+        """
         encoded = self._encoder.encode(batch.sentences, dropping)
         examples = self.examples.take(batch.examples)
         features = to_device(self._features(batch, encoded.lengths, examples), self._device)
         targets = to_device(examples.targets.astype(np.int64), self._device)
         scores = self._classifier.scores_by_value(features, encoded.vectors, dropping=dropping)
-        return set_loss(scores, targets, Groups.of(examples, self._device)), self._encoder.task_loss(encoded, dropping)
+        return set_loss(
+            scores, targets, Groups.of(examples, self._device)
+        ), self._encoder.task_loss(encoded, dropping)
 
-    def _features(self, batch: SentenceBatch, lengths: np.ndarray, examples: Examples) -> np.ndarray:
-        """Return int32[m, slots]: the features of the batch's examples, with tokens numbered within the batch."""
+    def _features(
+        self, batch: SentenceBatch, lengths: np.ndarray, examples: Examples
+    ) -> np.ndarray:
+        """Return int32[m, slots]: the features of the batch's examples,
+        with tokens numbered within the batch.
+        """
         features = examples.features.copy()
         shifts = np.zeros(len(self._offsets) - 1, np.int32)
         shifts[batch.sentences] = np.cumsum(lengths) - lengths - self._offsets[batch.sentences]

@@ -1,11 +1,14 @@
-"""Batches of training sentences: how they are drawn, their values with word dropout, and their encoding.
+"""Batches of training sentences: how they are drawn, their values with word dropout,
+and their encoding.
 
-All objectives whose batches are sentences read them here, so that word dropout and auxiliary tasks are the same for all.
+All objectives whose batches are sentences read them here,
+so that word dropout and auxiliary tasks are the same for all.
 
-Word dropout replaces values by UNKNOWN at random, so that the vector of UNKNOWN is trained. A value seen n times is dropped
-with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25). They drop words; here values of all
-counted attributes are dropped, UPOS and FEATS as well. BatchReader draws once for each token. ExampleObjective draws for each
-slot, so that a word may be known at s0 and unknown at s1. The segmenter has its own rate (training/text/segmenter.py).
+Word dropout replaces values by UNKNOWN at random, so that the vector of UNKNOWN is trained. A value
+seen n times is dropped with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with
+w = 0.25). They drop words; here values of all counted attributes are dropped, UPOS and FEATS as
+well. BatchReader draws once for each token. ExampleObjective draws for each slot, so that a word
+may be known at s0 and unknown at s1. The segmenter has its own rate (training/text/segmenter.py).
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ _NOISE = 0.1
 
 
 def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
-    """Return float32[values]: the probability that a value with this count is replaced by UNKNOWN; 0 for reserved values."""
+    """Return float32[values]: the probability that a value with this count is replaced by UNKNOWN;
+    0 for reserved values.
+    """
     rates = weight / np.maximum(weight + counts, 1e-9)
     rates[:N_RESERVED] = 0.0
     return rates.astype(np.float32)
@@ -53,7 +58,9 @@ class WordDropout:
         self._rates = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *rates])).to(device)
 
     def __call__(self, values: Tensor) -> Tensor:
-        """Return int32[batch, columns]: the values, some replaced by UNKNOWN; drawn from torch's global generator."""
+        """Return int32[batch, columns]: the values, some replaced by UNKNOWN;
+        drawn from torch's global generator.
+        """
         numbers = values[:, self.columns]
         rates = self._rates[numbers + self._starts]
         dropped = torch.where(torch.rand_like(rates) < rates, UNKNOWN, numbers)
@@ -87,7 +94,9 @@ class BatchReader:
         self.sentences = sentences
         self._word_dropout = word_dropout
 
-    def read(self, numbers: np.ndarray, dropping: bool = True) -> tuple[np.ndarray, np.ndarray, Tensor]:
+    def read(
+        self, numbers: np.ndarray, dropping: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, Tensor]:
         """Return some of the sentences, one after the other.
 
         Args:
@@ -113,7 +122,8 @@ class BatchEncoder:
         classifier: its token representation is an encoder.
         data: the sentences, with the gold data of the encoder's tasks that are to be learned.
         word_dropout: drops values of the sentences' attributes; None: no dropout.
-        task_weights: by what tasks learn, the weight of its loss relative to the parser's; each loss is a mean over words.
+        task_weights: by what tasks learn, the weight of its loss relative to the parser's; each
+            loss is a mean over words.
     """
 
     def __init__(
@@ -133,18 +143,24 @@ class BatchEncoder:
         self._active = data.active
 
     def vary(self, data: TrainingSentences) -> None:
-        """Read the same sentences with other forms from now on, and draw other ones into batches."""
+        """Read the same sentences with other forms from now on,
+        and draw other ones into batches.
+        """
         self._reader.sentences, self._active = data.sentences, data.active
 
     def sizes(self, sizes: np.ndarray) -> np.ndarray:
-        """Return the sizes of the sentences in batches (int[sentences]): 0 for sentences that are not active."""
+        """Return the sizes of the sentences in batches (int[sentences]):
+        0 for sentences that are not active.
+        """
         return sizes if self._active is None else np.where(self._active, sizes, 0)
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
         """Encode some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
         places, lengths, values = self._reader.read(numbers, dropping)
         encoded = self._tokens.encode(values, lengths, dropping)
-        return EncodedBatch(places, lengths, self._tokens.with_tokens(encoded.tokens), encoded.tag_scores)
+        return EncodedBatch(
+            places, lengths, self._tokens.with_tokens(encoded.tokens), encoded.tag_scores
+        )
 
     @property
     def has_tasks(self) -> bool:
@@ -164,11 +180,13 @@ class BatchEncoder:
 def batches_of_like_lengths(
     lengths: np.ndarray, sizes: np.ndarray, batch_size: int, generator: torch.Generator
 ) -> list[np.ndarray]:
-    """Return batches of sentences of about the same length, which saves padding; the batches are in random order.
+    """Return batches of sentences of about the same length, which saves padding;
+    the batches are in random order.
 
     Args:
         lengths: int[sentences], their tokens.
-        sizes: int[sentences], the size that each adds to a batch; a sentence of size 0 is in no batch.
+        sizes: int[sentences], the size that each adds to a batch;
+            a sentence of size 0 is in no batch.
         batch_size: about the total size of a batch.
         generator: draws the order, and the noise that makes different batches every time.
     """

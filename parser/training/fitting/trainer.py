@@ -1,10 +1,13 @@
-"""Training a classifier: an epoch goes over batches in random order, and each batch is a step down the gradient of its loss.
+"""Training a classifier: an epoch goes over batches in random order, and each batch is a step down
+the gradient of its loss.
 
 There is one Trainer. Each pass gives it:
 
-* an *objective*, which draws the batches and computes the gradients of their losses, with dropout: ExampleObjective for a
-  static token representation, SentenceObjective for an encoder of sentences, BeamObjective for whole computations in a beam;
-* an *optimizer*, which changes weights: TorchOptimizer, which can clip, or for ExampleObjective on a CPU CompiledOptimizer;
+* an *objective*, which draws the batches and computes the gradients of their losses, with dropout:
+  ExampleObjective for a static token representation, SentenceObjective for an encoder of sentences,
+  BeamObjective for whole computations in a beam;
+* an *optimizer*, which changes weights: TorchOptimizer, which can clip,
+  or for ExampleObjective on a CPU CompiledOptimizer;
 * an *OptimizerPlan*: the learning rate and its schedule.
 """
 
@@ -31,20 +34,22 @@ _SCHEDULES = {
 
 _STEPS = "steps"
 
-# An epoch has diverged if its mean loss is this many times the loss of guessing: the classifier is confident and wrong. The
-# first updates may cost that much, but not a whole epoch.
+# An epoch has diverged if its mean loss is this many times the loss of guessing: the classifier is
+# confident and wrong. The first updates may cost that much, but not a whole epoch.
 _TIMES_GUESSING = 10
 
 OnUpdate = Callable[[int, Tensor | float, int, float], None]
-"""Called after each update with its number in the epoch, the mean loss of its batch in nats (a tensor if it is on a device),
-the number of examples, and the learning rate."""
+"""Called after each update with its number in the epoch, the mean loss of its batch in nats (a
+tensor if it is on a device), the number of examples, and the learning rate.
+"""
 
 
 class BatchLoss(NamedTuple):
     """The loss of a batch.
 
     Attributes:
-        mean: the mean over its examples, in nats; a tensor if reading its value would wait for a device.
+        mean: the mean over its examples, in nats;
+            a tensor if reading its value would wait for a device.
         examples: how many examples it has; in global training they are sentences.
         has_gradient: whether the gradient is not zero.
     """
@@ -65,20 +70,27 @@ class Objective(Protocol[SomeBatch]):
         """The loss of an example, in nats, under a uniform distribution."""
 
     def batches(self, generator: torch.Generator) -> tuple[int, Iterable[SomeBatch]]:
-        """Return the number of batches of an epoch, and the batches, in an order that the generator draws."""
+        """Return the number of batches of an epoch, and the batches,
+        in an order that the generator draws.
+        """
 
     def backward(self, batch: SomeBatch) -> BatchLoss:
         """Compute the loss of a batch, with dropout, and store its gradients for the optimizer."""
 
 
 def learning_rates(plan: OptimizerPlan, epoch: int, batches: int) -> Iterator[float]:
-    """Yield the learning rate of each of the ``batches`` of an epoch; ``epoch`` counts from 0 in its pass.
+    """Yield the learning rate of each of the ``batches`` of an epoch;
+    ``epoch`` counts from 0 in its pass.
 
-    Over the plan's span, it falls to zero along half a cosine (``cosine``) or a line (``linear``), or stays (``constant``).
+    Over the plan's span, it falls to zero along half a cosine (``cosine``) or a line (``linear``),
+    or stays (``constant``).
     """
     share = _SCHEDULES[plan.schedule]
     for batch in range(batches):
-        yield share((plan.span.done + epoch + batch / batches) / plan.span.epochs) * plan.learning_rate
+        yield (
+            share((plan.span.done + epoch + batch / batches) / plan.span.epochs)
+            * plan.learning_rate
+        )
 
 
 @dataclass(frozen=True)
@@ -106,16 +118,25 @@ class Trainer:
         name: the name of the pass, for messages.
 
     Attributes:
-        optimizer: as passed; its state, the weights and the random generators determine the next epoch.
+        optimizer: as passed; its state, the weights and the random generators determine the next
+            epoch.
     """
 
-    def __init__(self, objective: Objective[Any], optimizer: Optimizer, plan: OptimizerPlan, name: str = "pass") -> None:
+    def __init__(
+        self,
+        objective: Objective[Any],
+        optimizer: Optimizer,
+        plan: OptimizerPlan,
+        name: str = "pass",
+    ) -> None:
         self._objective = objective
         self.optimizer = optimizer
         self._plan = plan
         self._name = name
 
-    def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = lambda *_: None) -> EpochLoss:
+    def fit_epoch(
+        self, epoch: int, generator: torch.Generator, on_update: OnUpdate = lambda *_: None
+    ) -> EpochLoss:
         """Train on all batches once.
 
         Args:
@@ -129,7 +150,9 @@ class Trainer:
         total: Tensor | float = 0.0
         examples, rate = 0, 0.0
         n_batches, batches = self._objective.batches(generator)
-        for number, (batch, rate) in enumerate(zip(batches, learning_rates(self._plan, epoch, n_batches), strict=True)):
+        for number, (batch, rate) in enumerate(
+            zip(batches, learning_rates(self._plan, epoch, n_batches), strict=True)
+        ):
             loss = self._objective.backward(batch)
             if loss.has_gradient:
                 self.optimizer.step(rate)
@@ -140,9 +163,10 @@ class Trainer:
         guessing = self._objective.uniform_loss
         if not mean <= _TIMES_GUESSING * guessing:  # also true for NaN
             raise DivergenceError(
-                f"training diverged in the {self._name.replace('_', ' ')}, epoch {epoch + 1}: its mean loss is {mean:.4g}, "
-                f"where guessing costs {guessing:.2g}; lower {self._plan.rate_key}={self._plan.learning_rate:g}, or scale "
-                "down word vectors that were read from a file"
+                f"training diverged in the {self._name.replace('_', ' ')}, epoch {epoch + 1}: its "
+                f"mean loss is {mean:.4g}, where guessing costs {guessing:.2g}; lower "
+                f"{self._plan.rate_key}={self._plan.learning_rate:g}, "
+                "or scale down word vectors that were read from a file"
             )
         return EpochLoss(mean, examples, rate)
 
@@ -163,17 +187,22 @@ class Tuning:
 
 
 class TorchOptimizer:
-    """One of torch's optimizers, for the trained parameters of a module and the gradients that autograd computed.
+    """One of torch's optimizers, for the trained parameters of a module and the gradients that
+    autograd computed.
 
     Args:
         plan: the optimizer and its settings.
-        max_grad_norm: gradient clipping: longer gradients are scaled down to this norm; None: no clipping. Gradients of a
-            pretrained encoder are clipped separately.
+        max_grad_norm: gradient clipping: longer gradients are scaled down to this norm; None: no
+            clipping. Gradients of a pretrained encoder are clipped separately.
         tuning: how a pretrained encoder is trained; None if there is none, or it is not trained.
     """
 
     def __init__(
-        self, module: nn.Module, plan: OptimizerPlan, max_grad_norm: float | None = None, tuning: Tuning | None = None
+        self,
+        module: nn.Module,
+        plan: OptimizerPlan,
+        max_grad_norm: float | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
         named = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
         prefix = None if tuning is None else tuning.prefix
@@ -187,14 +216,18 @@ class TorchOptimizer:
         self._max_grad_norm, self._tuning, self._steps = max_grad_norm, tuning, 0
 
     def step(self, rate: float) -> None:
-        """Clip the gradients, and take a step at a learning rate; a pretrained encoder has a rate of its own."""
+        """Clip the gradients, and take a step at a learning rate;
+        a pretrained encoder has a rate of its own.
+        """
         if self._max_grad_norm is not None:
             for parameters in self._groups:
                 nn.utils.clip_grad_norm_(parameters, self._max_grad_norm)
         self._steps += 1
         rates = [rate]
         if self._tuning is not None:
-            rates.append(rate * self._tuning.rate * min(1.0, self._steps / max(1, self._tuning.warmup)))
+            rates.append(
+                rate * self._tuning.rate * min(1.0, self._steps / max(1, self._tuning.warmup))
+            )
         for group, its_rate in zip(self._optimizer.param_groups, rates, strict=True):
             group["lr"] = its_rate
         self._optimizer.step()
@@ -220,8 +253,13 @@ class TorchOptimizer:
                 continue
             number, _, name = key.partition(".")
             parameter = self._parameters[int(number)]
-            # torch's fused optimizers assume that moments have the same memory layout as their parameter.
-            moved = torch.empty_like(parameter).copy_(tensor) if tensor.shape == parameter.shape else tensor
+            # torch's fused optimizers assume that moments have the same memory layout as their
+            # parameter.
+            moved = (
+                torch.empty_like(parameter).copy_(tensor)
+                if tensor.shape == parameter.shape
+                else tensor
+            )
             state.setdefault(int(number), {})[name] = moved
         self._optimizer.load_state_dict({"state": state, "param_groups": groups})
 

@@ -1,4 +1,5 @@
-"""Events of a training run: subclass Observer, override the hooks that you need, and pass an instance to train().
+"""Events of a training run: subclass Observer, override the hooks that you need,
+and pass an instance to train().
 
     class LowestLoss(Observer):
         lowest = math.inf
@@ -8,8 +9,8 @@
 
     train(plan, folder, [LowestLoss()])
 
-The training process calls its observers in their order, and waits for them. This module loads nothing slow, so that a script
-can define an observer before it loads torch.
+The training process calls its observers in their order, and waits for them. This module loads
+nothing slow, so that a script can define an observer before it loads torch.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ Metrics = dict[str, float]
 class RunStart:
     """A run begins, or is resumed.
 
-    The settings are in ``manifest``. Training changes ``model`` in place. ``epochs`` counts the epochs of all passes; an
-    interrupted process, or the run of ``start``, has done ``epochs_done`` of them.
+    The settings are in ``manifest``. Training changes ``model`` in place. ``epochs`` counts the
+    epochs of all passes; an interrupted process, or the run of ``start``, has done ``epochs_done``
+    of them.
     """
 
     plan: Plan
@@ -54,7 +56,9 @@ class RunStart:
 
 @dataclass(frozen=True)
 class PassStart:
-    """A pass begins, or is resumed. Passes are numbered from 1; an epoch has about ``examples`` examples."""
+    """A pass begins, or is resumed. Passes are numbered from 1;
+    an epoch has about ``examples`` examples.
+    """
 
     number: int
     name: str
@@ -67,7 +71,8 @@ class PassStart:
 class ExplorationEnd:
     """The parser has followed its own predictions through the training sentences.
 
-    ``epoch``, from 0, is the first epoch of the pass that learns from it; ``seconds`` is wall-clock time, oracle included.
+    ``epoch``, from 0, is the first epoch of the pass that learns from it;
+    ``seconds`` is wall-clock time, oracle included.
     """
 
     pass_name: str
@@ -78,7 +83,9 @@ class ExplorationEnd:
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """The parser has searched the training sentences and learned from them, in an epoch of the pass, from 0."""
+    """The parser has searched the training sentences and learned from them,
+    in an epoch of the pass, from 0.
+    """
 
     pass_name: str
     epoch: int
@@ -88,8 +95,9 @@ class SearchEnd:
 class Update(NamedTuple):
     """The weights have been updated.
 
-    ``epoch`` is the epoch of the pass and ``step`` the update within it, both from 0. ``loss`` is the mean of the batch, in
-    nats per example; a tensor if reading its value would wait for a device.
+    ``epoch`` is the epoch of the pass and ``step`` the update within it, both from 0. ``loss`` is
+    the mean of the batch, in nats per example; a tensor if reading its value would wait for a
+    device.
     """
 
     pass_name: str
@@ -126,7 +134,9 @@ class EpochEnd:
 
 @dataclass(frozen=True)
 class PassEnd:
-    """A pass is over: its name, and the metrics of the weights that it keeps; None for a part that does not exist."""
+    """A pass is over: its name, and the metrics of the weights that it keeps;
+    None for a part that does not exist.
+    """
 
     name: str
     dev: Metrics | None
@@ -165,7 +175,9 @@ class Observer:
 
 
 class Observers(Observer):
-    """Several observers as one: each hook calls the same hook of each observer. As a context manager it closes them all."""
+    """Several observers as one: each hook calls the same hook of each observer. As a context
+    manager it closes them all.
+    """
 
     def __init__(self, observers: Iterable[Observer]) -> None:
         self._observers = tuple(observers)
@@ -173,7 +185,12 @@ class Observers(Observer):
     def __enter__(self) -> Observers:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:

@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n:.1f} of {total} epochs, {elapsed}, {remaining} left, ends {eta:%H:%M}{postfix}"
+_FORMAT = (
+    "{desc}: {percentage:3.0f}%|{bar}| {n:.1f} of {total} epochs, {elapsed}, {remaining} left, "
+    "ends {eta:%H:%M}{postfix}"
+)
 
-# The bar stops here within an epoch: it may have more examples than expected, and measuring takes time.
+# The bar stops here within an epoch: it may have more examples than expected,
+# and measuring takes time.
 _NEARLY = 0.99
 
 
 class ProgressBar(Observer):
-    """A bar for the whole run on standard error, if that is a terminal, with the time when the run will end.
+    """A bar for the whole run on standard error, if that is a terminal,
+    with the time when the run will end.
 
     It moves with every update, so that it predicts the end already in a long first epoch.
     """
@@ -40,7 +45,9 @@ class ProgressBar(Observer):
     def on_start(self, start: RunStart) -> None:
         self.close()
         self._done = start.epochs_done
-        self._bar = tqdm(total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None)
+        self._bar = tqdm(
+            total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None
+        )
 
     def on_pass_start(self, start: PassStart) -> None:
         self._examples = start.examples
@@ -75,7 +82,8 @@ class ProgressBar(Observer):
 
 
 class EpochLog(Observer):
-    """A log of each epoch in a line, and after the first epoch of each pass of the time when all passes will be over.
+    """A log of each epoch in a line, and after the first epoch of each pass of the time when all
+    passes will be over.
 
     Args:
         clock: returns the time.
@@ -97,7 +105,9 @@ class EpochLog(Observer):
     def on_epoch(self, epoch: EpochEnd) -> None:
         dev = ""
         if epoch.dev is not None:
-            trees = "".join(f" {key.upper()} {epoch.dev[key]:.2f}" for key in ("uas", "las") if key in epoch.dev)
+            trees = "".join(
+                f" {key.upper()} {epoch.dev[key]:.2f}" for key in ("uas", "las") if key in epoch.dev
+            )
             predicted = () if self._model is None else self._model.vocabularies.tags
             scores = trees + treebank_scores(epoch.dev) + tag_scores(epoch.dev, predicted)
             dev = f", dev{scores}" if scores else ""
@@ -114,19 +124,33 @@ class EpochLog(Observer):
         self._left -= 1
         if self._begun is not None and self._left:
             left = (self._clock() - self._begun) * self._left
-            unless = ", or later if the epochs of the next pass take longer" if self._left >= epoch.epochs - epoch.epoch else ""
+            unless = (
+                ", or later if the epochs of the next pass take longer"
+                if self._left >= epoch.epochs - epoch.epoch
+                else ""
+            )
             minutes = counted(math.ceil(left / timedelta(minutes=1)), "minute")
-            log.info("the passes end at about %s, in %s%s", f"{self._clock() + left:%Y-%m-%d %H:%M}", minutes, unless)
+            log.info(
+                "the passes end at about %s, in %s%s",
+                f"{self._clock() + left:%Y-%m-%d %H:%M}",
+                minutes,
+                unless,
+            )
         self._begun = None
 
 
 def treebank_scores(metrics: Metrics) -> str:
     """Return LAS of each treebank, with a space before its name; empty for a single treebank."""
-    return "".join(f" {key.removesuffix('/las')} {value:.2f}" for key, value in metrics.items() if key.endswith("/las"))
+    return "".join(
+        f" {key.removesuffix('/las')} {value:.2f}"
+        for key, value in metrics.items()
+        if key.endswith("/las")
+    )
 
 
 def tag_scores(metrics: Metrics, predicted: Iterable[str] = ()) -> str:
-    """Return the scores of columns, each with a space before its name; ``-`` for a predicted column without gold values.
+    """Return the scores of columns, each with a space before its name;
+    ``-`` for a predicted column without gold values.
 
     Args:
         metrics: of a split; columns that have a score are predicted.
@@ -134,7 +158,8 @@ def tag_scores(metrics: Metrics, predicted: Iterable[str] = ()) -> str:
     """
     named = [column for column in PREDICTED if column in metrics or column in predicted]
     return "".join(
-        f" {column.upper()} {metrics[column]:.2f}" if column in metrics else f" {column.upper()} -" for column in named
+        f" {column.upper()} {metrics[column]:.2f}" if column in metrics else f" {column.upper()} -"
+        for column in named
     )
 
 
@@ -142,7 +167,8 @@ _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 
 
 def final_table(metrics: dict[str, Any], predicted: Sequence[str] = ()) -> str:
-    """Return the metrics of a run as a table, percentages with two digits; or why nothing was measured.
+    """Return the metrics of a run as a table, percentages with two digits;
+    or why nothing was measured.
 
     Args:
         metrics: as in metrics.json.
@@ -150,23 +176,39 @@ def final_table(metrics: dict[str, Any], predicted: Sequence[str] = ()) -> str:
     """
     if not metrics["dev"] and not metrics["test"]:
         return (
-            "nothing was measured: there is neither a dev nor a test part; give treebank.dev=FILE and treebank.test=FILE, or "
-            "treebank.held_out=0.1,0.1 for a tenth each; with a small treebank, treebank.folds=10 tests on all sentences"
+            "nothing was measured: there is neither a dev nor a test part; give treebank.dev=FILE "
+            "and treebank.test=FILE, or treebank.held_out=0.1,0.1 for a tenth each; with a small "
+            "treebank, treebank.folds=10 tests on all sentences"
         )
     if "folds" in metrics:
         rows = {f"fold {number}": scores for number, scores in enumerate(metrics["folds"], 1)}
-        rows |= {"mean": metrics["test_mean"], "standard deviation": metrics["test_standard_deviation"]}
+        rows |= {
+            "mean": metrics["test_mean"],
+            "standard deviation": metrics["test_standard_deviation"],
+        }
         return _table(rows | {"all sentences together": metrics["test"]})
     first = "at the start" if "first_pass_given" in metrics else "after the first pass"
     stages = {first: metrics["after_first_pass"]}
     if "after_second_pass" in metrics:
         stages["after the second pass"] = metrics["after_second_pass"]
     stages["at the end"] = metrics
-    rows = {f"{split} {stage}": splits[split] for stage, splits in stages.items() for split in ("dev", "test") if splits[split]}
-    tags = {split: tag_scores(metrics[split], predicted) for split in ("dev", "test") if metrics[split]}
+    rows = {
+        f"{split} {stage}": splits[split]
+        for stage, splits in stages.items()
+        for split in ("dev", "test")
+        if splits[split]
+    }
+    tags = {
+        split: tag_scores(metrics[split], predicted) for split in ("dev", "test") if metrics[split]
+    }
     treebanks = {split: treebank_scores(metrics[split] or {}) for split in ("dev", "test")}
     further = {"tags at the end": tags, "LAS by treebank": treebanks}
-    lines = (f"{split} {what}:{scores}" for what, splits in further.items() for split, scores in splits.items() if scores)
+    lines = (
+        f"{split} {what}:{scores}"
+        for what, splits in further.items()
+        for split, scores in splits.items()
+        if scores
+    )
     return "\n".join([_table(rows), *lines])
 
 

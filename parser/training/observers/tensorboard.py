@@ -1,6 +1,8 @@
-"""The events of a run for TensorBoard: curves; the settings as text; final metrics beside the settings in which runs differ;
-some trees of the dev split after each epoch; and figures after each pass: LAS by distance of the head and by relation, and
-confusions of relations (by matplotlib, from the extra ``experiments``)."""
+"""The events of a run for TensorBoard: curves; the settings as text; final metrics beside the
+settings in which runs differ; some trees of the dev split after each epoch; and figures after each
+pass: LAS by distance of the head and by relation, and confusions of relations (by matplotlib, from
+the extra ``experiments``).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ from parser.drawing import DrawnTree, as_text
 from parser.evaluation.gold_split import GoldSplit
 from parser.settings.paths import escaped
 from parser.storage import naming
-from parser.training.observers import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
+from parser.training.observers import (
+    EpochEnd,
+    ExplorationEnd,
+    Observer,
+    PassEnd,
+    PassStart,
+    RunStart,
+    SearchEnd,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +42,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The columns of the HPARAMS tab: the settings in which compared runs often differ. The text tab has all settings.
+# The columns of the HPARAMS tab: the settings in which compared runs often differ.
+# The text tab has all settings.
 COMPARED = (
     "treebank.name",
     "recipe",
@@ -56,7 +67,9 @@ _FURTHEST = 10  # all longer distances count as this one
 
 
 def _writing(hook: Callable[..., None]) -> Callable[..., None]:
-    """Give a hook the file of events, if there is one. Errors of that file do not name it, so the folder's name is added."""
+    """Give a hook the file of events, if there is one. Errors of that file do not name it, so the
+    folder's name is added.
+    """
 
     @wraps(hook)
     def told(self: TensorBoard, *event: Any) -> None:
@@ -68,11 +81,13 @@ def _writing(hook: Callable[..., None]) -> Callable[..., None]:
 
 
 class TensorBoard(Observer):
-    """A writer of the events to the run's folder. A step is an epoch; epochs are counted through all passes.
+    """A writer of the events to the run's folder. A step is an epoch;
+    epochs are counted through all passes.
 
-    The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
-    exploration/* (see ExplorationReport), search/* (see SearchReport), and pass, the number of the pass from 1.
-    ``Plan.tensorboard`` chooses what the other tabs have: trees in TEXT, figures in IMAGES.
+    The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las
+    and dev/uas (percentages), exploration/* (see ExplorationReport), search/* (see SearchReport),
+    and pass, the number of the pass from 1. ``Plan.tensorboard`` chooses what the other tabs have:
+    trees in TEXT, figures in IMAGES.
     """
 
     _start: RunStart
@@ -85,14 +100,20 @@ class TensorBoard(Observer):
         self._pass = 0
 
     def on_start(self, start: RunStart) -> None:
-        """Open the file; events of epochs that an interrupted process did not finish are dropped."""
+        """Open the file; events of epochs that an interrupted process did not finish are
+        dropped.
+        """
         from torch.utils.tensorboard import SummaryWriter  # a slow import, and only runs need it
 
         self._start = start
         self._step = start.epochs_done
         settings = OmegaConf.create(escaped(start.manifest.settings))
-        self._swept = [f"{key}.name" if _has_name(settings, key) else key for key in start.plan.swept]
-        self._compared = {key: _shown(OmegaConf.select(settings, key)) for key in (*COMPARED, *self._swept)}
+        self._swept = [
+            f"{key}.name" if _has_name(settings, key) else key for key in start.plan.swept
+        ]
+        self._compared = {
+            key: _shown(OmegaConf.select(settings, key)) for key in (*COMPARED, *self._swept)
+        }
         self._compared["column"] = str(self._compared["column"])  # a name, not a quantity
         with naming(start.folder):
             self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
@@ -104,12 +125,17 @@ class TensorBoard(Observer):
     @_writing
     def on_exploration(self, writer: SummaryWriter, exploration: ExplorationEnd) -> None:
         """Record the report at the next epoch."""
-        self._record(writer, {f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
+        self._record(
+            writer,
+            {f"exploration/{key}": value for key, value in asdict(exploration.report).items()},
+        )
 
     @_writing
     def on_search(self, writer: SummaryWriter, search: SearchEnd) -> None:
         """Record statistics of the epoch's searches."""
-        self._record(writer, {f"search/{key}": value for key, value in asdict(search.report).items()})
+        self._record(
+            writer, {f"search/{key}": value for key, value in asdict(search.report).items()}
+        )
 
     @_writing
     def on_epoch(self, writer: SummaryWriter, epoch: EpochEnd) -> None:
@@ -145,9 +171,13 @@ class TensorBoard(Observer):
         """Record final metrics, and the compared settings as hyperparameters."""
         splits = {split: metrics[split] or {} for split in ("dev", "test")}
         final = {
-            f"final/{split}_{key}": scores[key] for key in ("las", "uas") for split, scores in splits.items() if key in scores
+            f"final/{split}_{key}": scores[key]
+            for key in ("las", "uas")
+            for split, scores in splits.items()
+            if key in scores
         }
-        # Of two experiments in a run, TensorBoard takes the first; that of add_hparams() does not say which settings differ.
+        # Of two experiments in a run, TensorBoard takes the first; that of add_hparams() does not
+        # say which settings differ.
         experiment = _experiment(self._compared, final, self._swept)
         writer.file_writer.add_summary(experiment)  # type: ignore[attr-defined]  # torch declares that there is none
         writer.add_hparams(self._compared, final, run_name=".")
@@ -166,18 +196,25 @@ class TensorBoard(Observer):
         )
         for number, sentence in enumerate(gold.source[:most]):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
-            deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
+            deprels = [
+                model.relations.symbols[relation] for relation in parses.relations[words].tolist()
+            ]
             heads = parses.heads[words].tolist()
-            is_known = [head != UNKNOWN_HEAD for head in sentence.heads]  # for unknown heads, the parser's is drawn
+            # for unknown heads, the parser's is drawn
+            is_known = [head != UNKNOWN_HEAD for head in sentence.heads]
             gold_heads = [
                 head if has_gold else predicted
                 for has_gold, head, predicted in zip(is_known, sentence.heads, heads, strict=True)
             ]
             gold_deprels = [
                 deprel if has_gold else predicted
-                for has_gold, deprel, predicted in zip(is_known, sentence.deprels, deprels, strict=True)
+                for has_gold, deprel, predicted in zip(
+                    is_known, sentence.deprels, deprels, strict=True
+                )
             ]
-            tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, gold_heads, gold_deprels)
+            tree = DrawnTree(
+                sentence.forms, sentence.upos, heads, deprels, gold_heads, gold_deprels
+            )
             writer.add_text(f"dev/sentence_{number + 1}", _preformatted(as_text(tree)), self._step)
 
     def _record(self, writer: SummaryWriter, curves: dict[str, float]) -> None:
@@ -186,12 +223,16 @@ class TensorBoard(Observer):
 
 
 def _experiment(compared: dict[str, Any], final: dict[str, float], swept: Sequence[str]) -> Summary:
-    """Return the columns of the HPARAMS tab; it shows the first five, and those that differ, the swept ones, come first."""
+    """Return the columns of the HPARAMS tab; it shows the first five, and those that differ, the
+    swept ones, come first.
+    """
     from tensorboard.plugins.hparams import metadata, plugin_data_pb2
     from torch.utils.tensorboard.summary import hparams
 
     summary = hparams(compared, final)[0]
-    data = plugin_data_pb2.HParamsPluginData.FromString(summary.value[0].metadata.plugin_data.content)
+    data = plugin_data_pb2.HParamsPluginData.FromString(
+        summary.value[0].metadata.plugin_data.content
+    )
     for column in data.experiment.hparam_infos:
         column.differs = column.name in swept
     summary.value[0].metadata.CopyFrom(metadata.create_summary_metadata(data))
@@ -204,14 +245,20 @@ def _preformatted(text: str) -> str:
 
 
 def _has_name(settings: Any, key: str) -> bool:
-    """Return whether a setting is a group that is chosen by name, such as ``treebank`` or ``beam``."""
+    """Return whether a setting is a group that is chosen by name,
+    such as ``treebank`` or ``beam``.
+    """
     group = OmegaConf.select(settings, key)
     return OmegaConf.is_dict(group) and "name" in group
 
 
 def _shown(value: Any) -> str | float | bool:
     """Return a value that TensorBoard accepts: a number, a string in UTF-8 or a truth value."""
-    return value if isinstance(value, bool | int | float) else str(value).encode("utf-8", "replace").decode()
+    return (
+        value
+        if isinstance(value, bool | int | float)
+        else str(value).encode("utf-8", "replace").decode()
+    )
 
 
 def figures(gold: GoldSplit, parses: Parses, relations: Sequence[str]) -> dict[str, Figure]:
@@ -223,7 +270,9 @@ def figures(gold: GoldSplit, parses: Parses, relations: Sequence[str]) -> dict[s
         relations: the parser's relations, by number.
     """
     counted = gold.labelled.tolist()
-    deprels = list(compress(chain.from_iterable(sentence.deprels for sentence in gold.source), counted))
+    deprels = list(
+        compress(chain.from_iterable(sentence.deprels for sentence in gold.source), counted)
+    )
     correct = gold.correct(parses)[1].astype(bool)[gold.labelled]
     by_relation = _shares(deprels, correct)
     common = dict(sorted(by_relation.items(), key=lambda item: -item[1][1])[:_MOST])
@@ -232,7 +281,9 @@ def figures(gold: GoldSplit, parses: Parses, relations: Sequence[str]) -> dict[s
     return {
         "dev/las_by_distance": _bars(by_distance, "words from the head (0: the root)"),
         "dev/las_by_relation": _bars(common, "gold relation"),
-        "dev/confusion": _confusion(Counter(zip(deprels, predicted, strict=True)), list(map(str, common))),
+        "dev/confusion": _confusion(
+            Counter(zip(deprels, predicted, strict=True)), list(map(str, common))
+        ),
     }
 
 
@@ -243,11 +294,14 @@ def _distances(gold: GoldSplit) -> list[int]:
 
 
 def _shares(groups: Sequence[Hashable], correct: np.ndarray) -> dict[Hashable, tuple[float, int]]:
-    """Return, by group, in order, the percentage of its words that are right, and how many words it has."""
+    """Return, by group, in order, the percentage of its words that are right,
+    and how many words it has.
+    """
     totals = Counter(groups)
     right = Counter(group for group, is_right in zip(groups, correct, strict=True) if is_right)
     return {
-        group: (100 * right[group] / total, total) for group, total in sorted(totals.items(), key=lambda item: str(item[0]))
+        group: (100 * right[group] / total, total)
+        for group, total in sorted(totals.items(), key=lambda item: str(item[0]))
     }
 
 
@@ -266,7 +320,9 @@ def _bars(shares: Mapping[Hashable, tuple[float, int]], title: str) -> Figure:
     places = range(len(names))
     axes.barh(places, [shares[name][0] for name in names], color="#8fb3d9")
     for place, name in zip(places, names, strict=True):
-        axes.text(1, place, f"{shares[name][0]:.1f}  ({shares[name][1]:,} words)", va="center", fontsize=8)
+        axes.text(
+            1, place, f"{shares[name][0]:.1f}  ({shares[name][1]:,} words)", va="center", fontsize=8
+        )
     labels = [f"{name} or more" if name == _FURTHEST else str(name) for name in names]
     axes.set_yticks(places, labels)
     axes.invert_yaxis()
@@ -284,10 +340,19 @@ def _confusion(counts: Counter[tuple[str, str]], names: list[str]) -> Figure:
     shares = matrix / np.array([[totals[gold]] for gold in names])
     figure = _figure(1.5 + 0.38 * len(names), 1.2 + 0.38 * len(names))
     axes = figure.add_subplot()
-    axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1)  # the square root makes rare errors visible
+    # the square root makes rare errors visible
+    axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1)
     for row, column in zip(*np.nonzero(matrix), strict=True):
         color = "white" if shares[row, column] > 0.4 else "black"
-        axes.text(column, row, f"{matrix[row, column]:.0f}", ha="center", va="center", fontsize=6, color=color)
+        axes.text(
+            column,
+            row,
+            f"{matrix[row, column]:.0f}",
+            ha="center",
+            va="center",
+            fontsize=6,
+            color=color,
+        )
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("parser")

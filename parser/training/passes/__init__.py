@@ -1,8 +1,10 @@
-"""The interface of passes over the training sentences, and the context that all passes of a run share.
+"""The interface of passes over the training sentences,
+and the context that all passes of a run share.
 
-A run begins a pass, or restores the state that an interrupted process saved. Then it fits epoch after epoch, measures dev after
-each, and saves the state. classifier_passes.py has the passes of a classifier (gold computations, exploration, whole
-computations), online.py the passes of a linear model.
+A run begins a pass, or restores the state that an interrupted process saved. Then it fits epoch
+after epoch, measures dev after each, and saves the state. classifier_passes.py has the passes of a
+classifier (gold computations, exploration, whole computations), online.py the passes of a linear
+model.
 """
 
 from __future__ import annotations
@@ -105,11 +107,15 @@ class TrainingPass(ABC, Generic[PlanT]):
 
     @abstractmethod
     def restore(self, saved: Saved, epochs_done: int) -> None:
-        """Prepare the epoch after ``epochs_done`` from what state() returned then; replaces begin()."""
+        """Prepare the epoch after ``epochs_done`` from what state() returned then;
+        replaces begin().
+        """
 
     @abstractmethod
     def fit_epoch(self, epoch: int) -> EpochLoss:
-        """Train for an epoch, numbered from 0; the stopwatch's last stage is that of its updates."""
+        """Train for an epoch, numbered from 0;
+        the stopwatch's last stage is that of its updates.
+        """
 
     @abstractmethod
     def state(self) -> Saved:

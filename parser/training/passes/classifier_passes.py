@@ -1,8 +1,9 @@
 """The passes that train a classifier, one after the other (Nederhof 2019, Section 8).
 
-GoldPass learns the steps of gold computations. ExplorationPass lets the parser follow its own predictions, and learns at every
-configuration the transitions that an oracle calls optimal. GlobalPass trains for whole computations, which compete in a search.
-Each gives an Objective of its own to the Trainer (fitting/trainer.py).
+GoldPass learns the steps of gold computations. ExplorationPass lets the parser follow its own
+predictions, and learns at every configuration the transitions that an oracle calls optimal.
+GlobalPass trains for whole computations, which compete in a search. Each gives an Objective of its
+own to the Trainer (fitting/trainer.py).
 """
 
 from __future__ import annotations
@@ -25,15 +26,36 @@ from parser.inference.precomputed import Scorer
 from parser.model.trained_model import TrainedModel
 from parser.networks.classifier import ContextualScorer, batch_scorer
 from parser.settings.groups import Policy
-from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
+from parser.settings.plan import (
+    ExplorationPlan,
+    GlobalPlan,
+    GoldPlan,
+    NetworkPlan,
+    OptimizerPlan,
+    OraclePlan,
+)
 from parser.training.examples.augmentation import Augmentation
 from parser.training.examples.corpus import Corpus
-from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
+from parser.training.examples.examples import (
+    NO_EXAMPLES,
+    Examples,
+    TrainingSentences,
+    gold_examples,
+)
 from parser.training.examples.exploration import ExplorationReport, explore
 from parser.training.examples.lattices import Choices
 from parser.training.fitting.beam_objective import BeamObjective, BeamTraining
-from parser.training.fitting.example_objective import ExampleObjective, SentenceObjective, gradients_and_optimizer
-from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, WordDropout, unknown_rates
+from parser.training.fitting.example_objective import (
+    ExampleObjective,
+    SentenceObjective,
+    gradients_and_optimizer,
+)
+from parser.training.fitting.sentence_batches import (
+    BatchEncoder,
+    BatchReader,
+    WordDropout,
+    unknown_rates,
+)
 from parser.training.fitting.trainer import EpochLoss, Optimizer, TorchOptimizer, Trainer, Tuning
 from parser.training.observers import ExplorationEnd, SearchEnd, Update
 from parser.training.passes import PlanT, RunContext, Saved, TrainingPass
@@ -70,12 +92,19 @@ class TrainedClassifier:
         word_dropout = self.word_dropout(self.corpus.vocabularies.attributes)
         return BatchEncoder(self.model.classifier, data, word_dropout, self.plan.task_weights)
 
-    def word_dropout(self, attributes: Sequence[str], device: torch.device | str = "cpu") -> WordDropout | None:
-        """Return word dropout on a device for a matrix whose columns hold values of these attributes; None if it is off."""
+    def word_dropout(
+        self, attributes: Sequence[str], device: torch.device | str = "cpu"
+    ) -> WordDropout | None:
+        """Return word dropout on a device for a matrix whose columns hold values of these
+        attributes; None if it is off.
+        """
         if self.plan.classifier.word_dropout == 0:
             return None
         counts, nothing = self.corpus.value_counts(), np.zeros(0, np.int64)
-        rates = [unknown_rates(counts.get(attribute, nothing), self.plan.classifier.word_dropout) for attribute in attributes]
+        rates = [
+            unknown_rates(counts.get(attribute, nothing), self.plan.classifier.word_dropout)
+            for attribute in attributes
+        ]
         return WordDropout(rates, device)
 
     @property
@@ -90,15 +119,18 @@ class TrainedClassifier:
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd.
 
-        Where a pretrained encoder is tuned, a pass goes on with the optimizer of the pass before: the first steps of a new one
-        would rest on few gradients, and the learning rate would rise again.
+        Where a pretrained encoder is tuned, a pass goes on with the optimizer of the pass before:
+        the first steps of a new one would rest on few gradients, and the learning rate would rise
+        again.
         """
         if self._tuning is not None and (plan.name, plan.learning_rate) == self._tuning[0]:
             return self._tuning[1]
         tunings = (part.tuning(self.plan) for part in self.model.vocabularies.parts)
         tuning = None
         if (first := next(filter(None, tunings), None)) is not None:
-            tuning = Tuning(f"{TOKENS}{first.prefix}", first.learning_rate / plan.learning_rate, first.warmup)
+            tuning = Tuning(
+                f"{TOKENS}{first.prefix}", first.learning_rate / plan.learning_rate, first.warmup
+            )
         optimizer = TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm, tuning)
         self._tuning = None if tuning is None else ((plan.name, plan.learning_rate), optimizer)
         return optimizer
@@ -155,7 +187,9 @@ class ClassifierPass(TrainingPass[PlanT]):
     def data(self) -> TrainingSentences:
         """The sentences of the pass."""
         with self._context.stopwatch("projectivize"):
-            return self._context.corpus.training_sentences(self._plan.trees, self._classifier.shares)
+            return self._context.corpus.training_sentences(
+                self._plan.trees, self._classifier.shares
+            )
 
     @cached_property
     def _augmentation(self) -> Augmentation | None:
@@ -194,10 +228,14 @@ class ClassifierPass(TrainingPass[PlanT]):
     def fit_epoch(self, epoch: int) -> EpochLoss:
 
         def tell(number: int, loss: Tensor | float, examples: int, rate: float) -> None:
-            self._context.observers.on_update(Update(self.name, epoch, number, loss, examples, rate))
+            self._context.observers.on_update(
+                Update(self.name, epoch, number, loss, examples, rate)
+            )
 
         if self._augmentation is not None:
-            assert not isinstance(self._objective, ExampleObjective), "only sentences that an encoder reads are changed"
+            assert not isinstance(self._objective, ExampleObjective), (
+                "only sentences that an encoder reads are changed"
+            )
             self._objective.vary(self._data_of(epoch))
         with self._context.stopwatch(f"{self.name}_fit"):
             return self._trainer.fit_epoch(epoch, self._classifier.order, tell)
@@ -229,7 +267,9 @@ class ExamplePass(ClassifierPass[ExamplePlanT]):
             optimizer = trained.optimizer(plan)
         else:
             gradients, optimizer = gradients_and_optimizer(classifier, plan)
-            word_dropout = trained.word_dropout([slot.attribute for slot in self.model.slots], trained.device)
+            word_dropout = trained.word_dropout(
+                [slot.attribute for slot in self.model.slots], trained.device
+            )
             self._objective = ExampleObjective(classifier, gradients, plan.batch_size, word_dropout)
         return Trainer(self._objective, optimizer, plan, self.name)
 
@@ -240,14 +280,22 @@ class ExamplePass(ClassifierPass[ExamplePlanT]):
         if model.lookahead is None:
             return None
         paths = self._context.corpus.lattices["train"].paths
-        return Choices(paths, self.data.sentences, model.vocabularies, model.system, model.table, model.lookahead)
+        return Choices(
+            paths,
+            self.data.sentences,
+            model.vocabularies,
+            model.system,
+            model.table,
+            model.lookahead,
+        )
 
 
 class GoldPass(ExamplePass[GoldPlan]):
     """The first pass: the configurations of gold computations, the same in every epoch.
 
-    If some heads are unknown, many computations keep all known ones. Then, from the second epoch on, the classifier chooses
-    among the optimal transitions, with its weights at the beginning of the epoch.
+    If some heads are unknown, many computations keep all known ones. Then, from the second epoch
+    on, the classifier chooses among the optimal transitions, with its weights at the beginning of
+    the epoch.
     """
 
     @cached_property
@@ -258,7 +306,9 @@ class GoldPass(ExamplePass[GoldPlan]):
             if (choices := self._choices) is None:
                 return gold_examples(data, self._oracle, system, self.model.table)
             choices.begin()
-            return choices.joined(gold_examples(data, self._oracle, system, self.model.table, choices))
+            return choices.joined(
+                gold_examples(data, self._oracle, system, self.model.table, choices)
+            )
 
     @cached_property
     def _oracle(self) -> BoundOracle:
@@ -277,19 +327,26 @@ class GoldPass(ExamplePass[GoldPlan]):
         if self._augmentation is None:
             return self.examples
         with self._context.stopwatch("gold_computations"):
-            return gold_examples(self._data_of(epoch), self._oracle, self.model.system, self.model.table)
+            return gold_examples(
+                self._data_of(epoch), self._oracle, self.model.system, self.model.table
+            )
 
     def _followed(self, epoch: int) -> Examples:
-        """Return the configurations of the gold computations in which the classifier chooses among optimal transitions."""
+        """Return the configurations of the gold computations in which the classifier chooses among
+        optimal transitions.
+        """
         model, data = self.model, self._data_of(epoch)
         with self._context.stopwatch("gold_computations"):
             generator = np.random.default_rng([self._context.seed, epoch])
             arguments = self._oracle, model.system, model.table, _scorer(model, data)
-            return explore(data, *arguments, policy=Policy.mixed, probability=0.0, generator=generator)[0]
+            return explore(
+                data, *arguments, policy=Policy.mixed, probability=0.0, generator=generator
+            )[0]
 
 
 class ExplorationPass(ExamplePass[ExplorationPlan]):
-    """The second pass: the parser follows its own predictions, and an oracle says which steps are optimal.
+    """The second pass: the parser follows its own predictions,
+    and an oracle says which steps are optimal.
 
     Args:
         plan, classifier, context: see ClassifierPass.
@@ -318,7 +375,8 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         if self._plan.settings.start_from_first_pass:
             super().begin()
         else:
-            examples = self._new_examples(0)  # explores with the trained weights, before they are replaced
+            # explores with the trained weights, before they are replaced
+            examples = self._new_examples(0)
             self._classifier.begin_anew()
             super().begin()
             self._objective.examples = examples
@@ -339,7 +397,9 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         return super().fit_epoch(epoch)
 
     def state(self) -> Saved:
-        """Return the state that is needed to resume: examples are made again with the weights that explored last."""
+        """Return the state that is needed to resume:
+        examples are made again with the weights that explored last.
+        """
         return super().state() | {"explored_with": self._explored_with}
 
     def _is_due(self, epoch: int) -> bool:
@@ -356,14 +416,26 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
 
     def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
         how, model, data = self._plan.settings, self.model, self._data_of(epoch)
-        if how.explore_every != 1:  # later epochs, with other sentences, also learn from these examples
+        # later epochs, with other sentences, also learn from these examples
+        if how.explore_every != 1:
             data = replace(data, active=None)
-        log.info("%s: exploring with the current parser, and scoring with the oracle", self.name.replace("_", " "))
+        log.info(
+            "%s: exploring with the current parser, and scoring with the oracle",
+            self.name.replace("_", " "),
+        )
         generator = np.random.default_rng([self._context.seed, epoch])
         with self._context.stopwatch(f"{self.name}_exploration"):
             scorer = _scorer(model, data)
             policy = how.policy, how.exploration_probability
-            arguments = self._oracle, model.system, model.table, scorer, how.target, *policy, generator
+            arguments = (
+                self._oracle,
+                model.system,
+                model.table,
+                scorer,
+                how.target,
+                *policy,
+                generator,
+            )
             if (choices := self._choices) is None:
                 return explore(data, *arguments)
             choices.begin()
@@ -371,7 +443,11 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
             return choices.joined(examples), report
 
     def _joined(self, examples: Examples) -> Examples:
-        return examples if self._gold is None else Examples.concatenate([self._gold.examples, examples])
+        return (
+            examples
+            if self._gold is None
+            else Examples.concatenate([self._gold.examples, examples])
+        )
 
 
 def _scorer(model: TrainedModel, data: TrainingSentences) -> Scorer:
@@ -404,8 +480,12 @@ class GlobalPass(ClassifierPass[GlobalPlan]):
         if model.classifier.tokens.contextual:
             reader = trained.encoder(data)
         else:
-            reader = BatchReader(data.sentences, trained.word_dropout(model.vocabularies.attributes))
-        training = BeamTraining(self._plan.search.without_signatures(), self._plan.training.gold_size)
+            reader = BatchReader(
+                data.sentences, trained.word_dropout(model.vocabularies.attributes)
+            )
+        training = BeamTraining(
+            self._plan.search.without_signatures(), self._plan.training.gold_size
+        )
         self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name)
 

@@ -1,8 +1,10 @@
-"""Online training of a linear model: Algorithm 2 of Goldberg, Sartorio and Satta (2014), see linear/perceptron.py.
+"""Online training of a linear model: Algorithm 2 of Goldberg, Sartorio and Satta (2014),
+see linear/perceptron.py.
 
-Each iteration goes over the sentences in a new random order, and each update counts at once. The epochs of OnlinePass are
-iterations; after each, the average of all weights so far is measured and kept. With global training (beam=global),
-StructuredPass continues with these weights and learns from whole computations (beam_perceptron.py).
+Each iteration goes over the sentences in a new random order, and each update counts at once. The
+epochs of OnlinePass are iterations; after each, the average of all weights so far is measured and
+kept. With global training (beam=global), StructuredPass continues with these weights and learns
+from whole computations (beam_perceptron.py).
 """
 
 from __future__ import annotations
@@ -77,17 +79,28 @@ class LinearPass(TrainingPass[PlanT]):
         self._trained.model.weights = perceptron.average()
 
     def state(self) -> Saved:
-        return {"perceptron": {name: torch.from_numpy(array) for name, array in self._trained.perceptron.state().items()}}
+        return {
+            "perceptron": {
+                name: torch.from_numpy(array)
+                for name, array in self._trained.perceptron.state().items()
+            }
+        }
 
     def weights(self) -> dict[str, Tensor]:
         weights = self._trained.model.weights
-        arrays = {"keys": weights.keys.view(np.int64)} | {n: getattr(weights, n) for n in ("starts", "outputs", "values")}
+        arrays = {"keys": weights.keys.view(np.int64)} | {
+            n: getattr(weights, n) for n in ("starts", "outputs", "values")
+        }
         return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
 
     def put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        keys, starts, outputs, values = (weights[name].numpy() for name in ("keys", "starts", "outputs", "values"))
+        keys, starts, outputs, values = (
+            weights[name].numpy() for name in ("keys", "starts", "outputs", "values")
+        )
         model = self._trained.model
-        model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, model.system.n_outputs)
+        model.weights = HashedWeights(
+            keys.view(np.uint64), starts, outputs, values, model.system.n_outputs
+        )
 
     @property
     def data(self) -> TrainingSentences:
@@ -108,16 +121,22 @@ class OnlinePass(LinearPass[OnlinePlan]):
         generator = np.random.default_rng([self._context.seed, epoch])
         probability = online.exploration_probability if explores else 0.0
         with self._context.stopwatch(f"{self.name}_fit"):
-            wrong, report = iterate(*learned, generator, canonical=online.mode is Mode.static, probability=probability)
+            wrong, report = iterate(
+                *learned, generator, canonical=online.mode is Mode.static, probability=probability
+            )
         trained.model.weights = trained.perceptron.average()
         if explores:
             seconds = self._context.stopwatch.last
-            self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, seconds))
+            self._context.observers.on_exploration(
+                ExplorationEnd(self.name, epoch, report, seconds)
+            )
         return EpochLoss(wrong / max(1, report.steps), report.steps, 1.0)
 
 
 class StructuredPass(LinearPass[StructuredPlan]):
-    """A pass that learns from whole computations, which compete in a beam. It averages only its own weights. See LinearPass."""
+    """A pass that learns from whole computations, which compete in a beam. It averages only its own
+    weights. See LinearPass.
+    """
 
     def begin(self) -> None:
         self._trained.model.beam = self._plan.search  # observers draw trees that are parsed with it
@@ -131,13 +150,25 @@ class StructuredPass(LinearPass[StructuredPlan]):
         trained, model = self._trained, self._trained.model
         search, how = self._plan.search.without_signatures(), self._plan.training
         training = BeamTraining(search, how.gold_size, how.update)
-        learner = BeamPerceptron(trained.perceptron, model.system, model.templates, trained.data, trained.oracle, training)
-        generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])  # different from OnlinePass's
+        learner = BeamPerceptron(
+            trained.perceptron,
+            model.system,
+            model.templates,
+            trained.data,
+            trained.oracle,
+            training,
+        )
+        # different from OnlinePass's
+        generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])
         with self._context.stopwatch(f"{self.name}_fit"):
-            learned = np.array([learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()])
+            learned = np.array(
+                [learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()]
+            )
         model.weights = trained.perceptron.average()
         loss, step, lost, configurations = learned.mean(axis=0).tolist()
-        report = SearchReport(100 * float((learned[:, 0] > 0).mean()), 100 * step, 100 * lost, configurations)
+        report = SearchReport(
+            100 * float((learned[:, 0] > 0).mean()), 100 * step, 100 * lost, configurations
+        )
         self._context.observers.on_search(SearchEnd(self.name, epoch, report))
         return EpochLoss(loss, len(learned), 1.0)
 
@@ -152,7 +183,8 @@ def iterate(
     canonical: bool = False,
     probability: float = 1.0,
 ) -> tuple[int, ExplorationReport]:
-    """Go over the sentences once; return the number of wrong predictions (relations included), and statistics.
+    """Go over the sentences once; return the number of wrong predictions (relations included),
+    and statistics.
 
     Args:
         perceptron: changed in place.
@@ -181,7 +213,9 @@ def iterate(
             wrong += updated
             n_optimal += optimal
             left_optimum += score < highest
-            lost_edges += highest // oracle.gold_weight - score // oracle.gold_weight if explores else 0
+            lost_edges += (
+                highest // oracle.gold_weight - score // oracle.gold_weight if explores else 0
+            )
         reached_gold += bool((now.heads[0, 1 : end - start] == gold[0][1:]).all())
     return wrong, ExplorationReport.of(
         steps=steps,

@@ -19,7 +19,8 @@ from parser.training.text.segmenter import train_segmenter
 from parser.training.text.tokenizer import train_tokenizer
 
 _TEXT = "# text ="
-# Without SpaceAfter=No, this share of the sentences must have a # text whose blanks are between their tokens.
+# Without SpaceAfter=No, this share of the sentences must have a # text whose blanks are between
+# their tokens.
 _MOST = 0.9
 
 log = logging.getLogger(__name__)
@@ -42,22 +43,26 @@ def write_splitting(
 
     Args:
         train: files of CoNLL-U to learn from.
-        dev: CoNLL-U to choose on; None: nothing is chosen, and without ``bilstm`` no segmenter is trained.
+        dev: CoNLL-U to choose on; None: nothing is chosen,
+            and without ``bilstm`` no segmenter is trained.
         folder: of the model.
         seed: of the training.
-        segmenter: ``auto`` keeps the segmenter if its sentences of dev are better than the tokenizer's.
+        segmenter: ``auto`` keeps the segmenter if its sentences of dev are better than the
+            tokenizer's.
         language: its code, by which a list of abbreviations is known; None: none is used.
 
     Raises:
         ConlluError: a file is not CoNLL-U.
-        NoRunningTextError: no token has SpaceAfter=No, and the comments # text are not the tokens with blanks between them.
+        NoRunningTextError: no token has SpaceAfter=No, and the comments # text are not the tokens
+            with blanks between them.
     """
     begun = time.process_time()
     paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
     if not _is_running_text(paragraphs, train):
         raise NoRunningTextError(
-            f"{', '.join(map(str, train))}: no token has SpaceAfter=No, and # text is missing or has other blanks; a tokenizer "
-            "learns from a treebank that says how its words are written"
+            f"{', '.join(map(str, train))}: no token has SpaceAfter=No, and # text is missing or "
+            "has other blanks; a tokenizer learns from a treebank that says how its words are "
+            "written"
         )
     log.info("training a tokenizer: %s", folder / TOKENIZER)
     held_out = None if dev is None else read_paragraphs(dev)
@@ -66,8 +71,14 @@ def write_splitting(
     if held_out:
         tokens, sentences = f1(plain := plain_text(held_out), tokenizer.split(plain.text))
         notes = {"dev_token_f1": round(tokens, 2), "dev_sentence_f1": round(sentences, 2)}
-        log.info("tokenizer: dev has F1 of %.2f for tokens, and of %.2f for sentences", tokens, sentences)
-    wanted = segmenter is SegmenterName.bilstm or (segmenter is SegmenterName.auto and bool(held_out))
+        log.info(
+            "tokenizer: dev has F1 of %.2f for tokens, and of %.2f for sentences",
+            tokens,
+            sentences,
+        )
+    wanted = segmenter is SegmenterName.bilstm or (
+        segmenter is SegmenterName.auto and bool(held_out)
+    )
     trained = time.process_time()
     better = None
     scores: dict[str, float] = {}
@@ -75,7 +86,11 @@ def write_splitting(
         log.info("training a segmenter, which takes a minute or two: %s", folder / SEGMENTER)
         better, scores = train_segmenter(paragraphs, held_out, tokenizer, seed)
     if scores:
-        log.info("sentences of dev, as it is and disturbed: tokenizer %(tokenizer).2f, segmenter %(segmenter).2f", scores)
+        log.info(
+            "sentences of dev, as it is and disturbed: tokenizer %(tokenizer).2f, "
+            "segmenter %(segmenter).2f",
+            scores,
+        )
         if segmenter is SegmenterName.auto and scores["tokenizer"] >= scores["segmenter"]:
             better = None
     tokenizer.save(folder, notes)
@@ -90,14 +105,22 @@ def write_splitting(
 def _is_running_text(paragraphs: Sequence[Paragraph], files: Sequence[str | Path]) -> bool:
     """Return whether a treebank says how its words are written.
 
-    Vietnamese and Gothic have no SpaceAfter=No, because all their tokens have a blank after them. Then # text also has these
-    blanks.
+    Vietnamese and Gothic have no SpaceAfter=No, because all their tokens have a blank after them.
+    Then # text also has these blanks.
     """
-    if any(not token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]):
+    if any(
+        not token.space_after
+        for sentence in chain.from_iterable(paragraphs)
+        for token in sentence[:-1]
+    ):
         return True
     same = total = 0
     for sentence in chain.from_iterable(map(read_sentences, files)):
         text = text_of(tokens_of(sentence))
-        same += any(line.removeprefix(_TEXT).strip() == text for line in sentence.lines if line.startswith(_TEXT))
+        same += any(
+            line.removeprefix(_TEXT).strip() == text
+            for line in sentence.lines
+            if line.startswith(_TEXT)
+        )
         total += 1
     return same >= _MOST * total > 0

@@ -1,7 +1,9 @@
-"""The data that the tokenizer's decisions are learned from: statistics of each form, and an example for each decision.
+"""The data that the tokenizer's decisions are learned from: statistics of each form,
+and an example for each decision.
 
-Statistics say how often a form is a token, or ends a sentence, in training. They would fit the text that the decisions are
-learned from better than a new text. So each token reads the statistics of the other folds of the training part.
+Statistics say how often a form is a token, or ends a sentence, in training. They would fit the text
+that the decisions are learned from better than a new text. So each token reads the statistics of
+the other folds of the training part.
 """
 
 from __future__ import annotations
@@ -39,7 +41,16 @@ from parser.text.decisions import (
     packed_forms,
 )
 from parser.text.multiword import MultiwordRules, WordSplitter
-from parser.text.sentence_ends import FORM, GAP, KFIRST, ODDS_BEGIN, ODDS_CAPITAL, ODDS_END, paragraph_ends, token_rows
+from parser.text.sentence_ends import (
+    FORM,
+    GAP,
+    KFIRST,
+    ODDS_BEGIN,
+    ODDS_CAPITAL,
+    ODDS_END,
+    paragraph_ends,
+    token_rows,
+)
 from parser.training.text.learning_texts import FOLDS, LearningText, f1_of
 from parser.training.text.logistic_regression import DecisionExamples
 
@@ -48,26 +59,31 @@ _RARE_CUT = 0.0005
 # Tokens have blanks within where training has at least this share of such tokens.
 _RARE_BLANK = 0.001
 
-# An abbreviation of a list is not used if training has it, without its period and before a blank, oftener than this: a number,
-# and as a share of the tokens. So *in.* and *go.* are not used.
+# An abbreviation of a list is not used if training has it, without its period and before a blank,
+# oftener than this: a number, and as a share of the tokens. So *in.* and *go.* are not used.
 _FEW, _COMMON = 2, 0.0003
-# If so many tokens of training have an abbreviation neither with its period nor without it, it is treated as a user's own: in
-# that language it is no word, and nothing was learned about it.
+# If so many tokens of training have an abbreviation neither with its period nor without it, it is
+# treated as a user's own: in that language it is no word, and nothing was learned about it.
 _MUCH = 50_000
 
 
 def form_tables(
-    text: TextCharacters, tokens: np.ndarray, ends: np.ndarray, folds: np.ndarray, abbreviations: Mapping[str, bool]
+    text: TextCharacters,
+    tokens: np.ndarray,
+    ends: np.ndarray,
+    folds: np.ndarray,
+    abbreviations: Mapping[str, bool],
 ) -> tuple[np.ndarray, list[str]]:
     """Return the statistics of forms in training, and the abbreviations that are used.
 
     Args:
         text, tokens, ends, folds: the plain text.
-        abbreviations: with their period; whether a name or a number follows. Common words, such as *in.*, are not used.
+        abbreviations: with their period; whether a name or a number follows. Common words,
+            such as *in.*, are not used.
 
     Returns:
-        uint32[folds + 1, 2^k], see packed_forms(): by fold the statistics of the other folds, and at last those of all folds;
-        and the abbreviations.
+        uint32[folds + 1, 2^k], see packed_forms(): by fold the statistics of the other folds, and
+        at last those of all folds; and the abbreviations.
     """
     rows = token_rows(text, tokens, np.zeros(2, np.uint32), POWERS)[:, _columns(text, tokens)]
     forms, inverse = np.unique(rows[FORM], return_inverse=True)
@@ -85,9 +101,16 @@ def form_tables(
     def is_new(short: str) -> bool:
         return len(ends) >= _MUCH and hash_of(short) not in seen and hash_of(short[:-1]) not in seen
 
-    used = {short: before for short, before in abbreviations.items() if hash_of(short[:-1]) not in common}
+    used = {
+        short: before
+        for short, before in abbreviations.items()
+        if hash_of(short[:-1]) not in common
+    }
     listed = {
-        hash_of(short): (BEFORE_NAME if before else OWN_ABBREVIATION if is_new(short) else ABBREVIATION) << LISTED
+        hash_of(short): (
+            BEFORE_NAME if before else OWN_ABBREVIATION if is_new(short) else ABBREVIATION
+        )
+        << LISTED
         for short, before in used.items()
     }
     abbreviation_kinds = np.array([listed.get(form, 0) for form in forms.tolist()], np.uint16)
@@ -96,7 +119,9 @@ def form_tables(
     of_new = np.array([listed[form] for form in new], np.uint16)
     said = [*(total - counts[:, fold] for fold in range(FOLDS)), total]
     tables = [
-        packed_forms(all_forms, np.concatenate([_form_values(*fold_counts) | abbreviation_kinds, of_new]))
+        packed_forms(
+            all_forms, np.concatenate([_form_values(*fold_counts) | abbreviation_kinds, of_new])
+        )
         for fold_counts in said
     ]
     return np.array(tables), sorted(used)
@@ -109,13 +134,18 @@ def _form_values(
     seen_class = np.digitize(seen, (1, 2, 4))
     capital = np.where(within == 0, 2, np.digitize(capitals / np.maximum(within, 1), (0.1, 0.9)))
     capital = np.where((within > 0) & (capital == 2), 3, capital)
-    return (seen_class << KNOWN | _odds(ends, seen) << ENDS | _odds(begins, seen) << BEGINS | capital << CAPITALS).astype(
-        np.uint16
-    )
+    return (
+        seen_class << KNOWN
+        | _odds(ends, seen) << ENDS
+        | _odds(begins, seen) << BEGINS
+        | capital << CAPITALS
+    ).astype(np.uint16)
 
 
 def _odds(count: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the class of a share of occurrences: 0 without any, 1 to 7 from rare to frequent, 8 if it is small, of few."""
+    """Return the class of a share of occurrences: 0 without any, 1 to 7 from rare to frequent,
+    8 if it is small, of few.
+    """
     bins = 1 + np.digitize((count + 0.02) / (total + 0.5), (0.005, 0.02, 0.06, 0.15, 0.4, 0.75))
     return np.where(total == 0, 0, np.where((total > 3) | (bins > 3), bins, 8))
 
@@ -139,20 +169,32 @@ class PreparedText:
     def of(cls, text: LearningText) -> PreparedText:
         """Return a text as kernels read it."""
         characters = characters_of(text.text)
-        return cls(characters, text.tokens(characters), np.array(text.ends, bool), np.array(text.folds, np.int64))
+        return cls(
+            characters,
+            text.tokens(characters),
+            np.array(text.ends, bool),
+            np.array(text.folds, np.int64),
+        )
 
     def token_f1(self, tokens: np.ndarray) -> float:
         """Return F1 in percent of predicted tokens, int32[2, tokens]."""
-        return f1_of(set(zip(*self.tokens.tolist(), strict=True)), set(zip(*tokens.tolist(), strict=True)))
+        return f1_of(
+            set(zip(*self.tokens.tolist(), strict=True)), set(zip(*tokens.tolist(), strict=True))
+        )
 
     def sentence_f1(self, ends: np.ndarray) -> float:
         """Return F1 in percent of the sentences that end where ``ends``, bool[tokens], says."""
-        gold, predicted = (set(pairwise([0, *np.flatnonzero(sentence_ends).tolist()])) for sentence_ends in (self.ends, ends))
+        gold, predicted = (
+            set(pairwise([0, *np.flatnonzero(sentence_ends).tolist()]))
+            for sentence_ends in (self.ends, ends)
+        )
         return f1_of(gold, predicted)
 
 
 def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool]:
-    """Return bool[classes, classes], between which classes of characters a token may end, and whether tokens have blanks."""
+    """Return bool[classes, classes], between which classes of characters a token may end, and
+    whether tokens have blanks.
+    """
     cut, inner = np.zeros((2, N_CLASSES, N_CLASSES))
     blanks = tokens = 0
     for text in texts:
@@ -172,12 +214,16 @@ def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool]:
     return ~rare, blanks > _RARE_BLANK * tokens
 
 
-def token_examples(text: PreparedText, candidates: np.ndarray, joins: bool, tables: np.ndarray) -> DecisionExamples:
+def token_examples(
+    text: PreparedText, candidates: np.ndarray, joins: bool, tables: np.ndarray
+) -> DecisionExamples:
     """Return an example for each place where a token of the text may end."""
     kinds = text.characters.kinds
     n = _count_open(kinds, text.tokens, candidates, joins)
     atoms, gold = np.empty((n, len(token_ends.ATOMS)), np.uint64), np.empty(n, np.bool_)
-    _fill_token_examples(text.characters, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold)
+    _fill_token_examples(
+        text.characters, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold
+    )
     return DecisionExamples(atoms, gold)
 
 
@@ -260,4 +306,6 @@ def word_examples(text: LearningText, rules: MultiwordRules) -> DecisionExamples
         for candidate in rules.candidates(form, right, learning=True):
             atoms.append(splitter.with_neighbours(candidate, before, after))
             gold.append(candidate.words == words)
-    return DecisionExamples(np.array(atoms, np.uint64).reshape(len(atoms), len(multiword.ATOMS)), np.array(gold, bool))
+    return DecisionExamples(
+        np.array(atoms, np.uint64).reshape(len(atoms), len(multiword.ATOMS)), np.array(gold, bool)
+    )

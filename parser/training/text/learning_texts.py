@@ -1,7 +1,7 @@
 """Texts with their tokens and sentences, from a treebank: as it is, and as people write it.
 
-The text as people write it has lines that end anywhere, after each sentence or after each paragraph. It also has sentences
-without final marks, lower case, capitals and typographic quotes.
+The text as people write it has lines that end anywhere, after each sentence or after each
+paragraph. It also has sentences without final marks, lower case, capitals and typographic quotes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _SENTENCES_OF_FOLD = 20
 # The marks of a treebank have blanks before them if this share of them has.
 _SPACED_MARKS = 0.9
 
-# How groups of sentences are written, see _Disturbance, and the share of groups in lower case. It is that of the sentences that
-# begin so, within limits: without any such group, cy had hardly an end of a sentence right in a text in lower case.
+# How groups of sentences are written, see _Disturbance, and the share of groups in lower case. It
+# is that of the sentences that begin so, within limits: without any such group, cy had hardly an
+# end of a sentence right in a text in lower case.
 _MODES = (*2 * ("wrap", "lines", "paragraphs"), "chat", "plain")
 _LEAST_LOWER, _MOST_LOWER = 0.03, 0.06
 
@@ -55,7 +56,9 @@ class LearningText:
     words: list[tuple[str, ...]] = field(default_factory=list)
 
     def tokens(self, characters: TextCharacters) -> np.ndarray:
-        """Return int32[2, tokens], where each token begins and ends in the characters of the text."""
+        """Return int32[2, tokens], where each token begins and ends in the characters of the
+        text.
+        """
         places = np.array(self.places, np.int64).T.reshape(2, -1)
         return np.searchsorted(characters.starts, places).astype(np.int32)
 
@@ -66,7 +69,10 @@ class LearningText:
         forms = [self.text[start:stop] for start, stop in self.places]
         lines = line_ends(characters, tokens).tolist()
         bounds = pairwise([0, *(number for number, ends in enumerate(self.ends, 1) if ends)])
-        return [SplitSentence(forms[a:b], self.words[a:b], self.places[a:b], lines[a:b]) for a, b in bounds]
+        return [
+            SplitSentence(forms[a:b], self.words[a:b], self.places[a:b], lines[a:b])
+            for a, b in bounds
+        ]
 
 
 class _Writer:
@@ -97,7 +103,9 @@ class _Writer:
 
 
 def plain_text(paragraphs: Iterable[Paragraph]) -> LearningText:
-    """Return the text of paragraphs, with a blank between sentences and a blank line between paragraphs."""
+    """Return the text of paragraphs, with a blank between sentences and a blank line between
+    paragraphs.
+    """
     writer = _Writer()
     number = 0
     for paragraph in paragraphs:
@@ -113,7 +121,8 @@ def plain_text(paragraphs: Iterable[Paragraph]) -> LearningText:
 
 
 def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) -> LearningText:
-    """Return the text of paragraphs as people write: groups of sentences in lines, without marks, in other letters and quotes.
+    """Return the text of paragraphs as people write: groups of sentences in lines, without marks,
+    in other letters and quotes.
 
     Args:
         seed: of the changes.
@@ -130,7 +139,9 @@ def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) 
             if left == 0 or not (place or how.mode == "paragraphs"):
                 before, how = how, _Disturbance.drawn(random, lower)
                 left = int(random.choice((3, 6, 12, 25)))
-                if place and (how.mode != "plain" or before.mode in ("chat", "lines", "paragraphs")):
+                if place and (
+                    how.mode != "plain" or before.mode in ("chat", "lines", "paragraphs")
+                ):
                     separator = "\n" if random.random() < 0.5 else "\n\n"
             elif not place or how.mode == "chat" or (how.mode == "lines" and random.random() < 0.7):
                 separator = "\n"
@@ -138,7 +149,12 @@ def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) 
             if number:
                 writer.separate(separator)
             tokens = _attached(sentence) if attach and random.random() < 0.8 else sentence
-            if how.mode == "chat" and len(tokens) > 1 and _FINAL.fullmatch(tokens[-1].form) and random.random() < 0.5:
+            if (
+                how.mode == "chat"
+                and len(tokens) > 1
+                and _FINAL.fullmatch(tokens[-1].form)
+                and random.random() < 0.5
+            ):
                 tokens = tokens[:-1]
             for token, is_last in _with_last(tokens):
                 form, words = how.written(token)
@@ -155,8 +171,8 @@ class _Disturbance:
     """The way in which a group of sentences is written.
 
     Attributes:
-        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have no final mark; paragraphs: a
-            paragraph a line; plain.
+        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have
+            no final mark; paragraphs: a paragraph a line; plain.
         width: of wrapped lines.
         letters: lower, upper, or "" if they stay as they are.
         curly: whether quotes and apostrophes are typographic.
@@ -174,7 +190,9 @@ class _Disturbance:
         width = int(random.integers(35, 100))
         share = random.random()
         curly = bool(random.random() < 0.5)
-        return cls(mode, width, "lower" if share < lower else "upper" if share > 0.95 else "", curly)
+        return cls(
+            mode, width, "lower" if share < lower else "upper" if share > 0.95 else "", curly
+        )
 
     def written(self, token: Token) -> tuple[str, tuple[str, ...]]:
         form, *words = (self._written(text) for text in (token.form, *token.words))
@@ -195,7 +213,9 @@ def _attached(tokens: Sequence[Token]) -> list[Token]:
     following = [token.form for token in tokens[1:]] + [""]
     attached = []
     for token, then in zip(tokens, following, strict=True):
-        space_after = token.space_after and not _MARKS.fullmatch(then) and token.form not in _OPENING
+        space_after = (
+            token.space_after and not _MARKS.fullmatch(then) and token.form not in _OPENING
+        )
         attached.append(Token(token.form, token.words, space_after))
     return attached
 
@@ -241,4 +261,6 @@ def f1(text: LearningText, predicted: Sequence[SplitSentence]) -> tuple[float, f
 
 def f1_of(gold: set[tuple[int, int]], predicted: set[tuple[int, int]]) -> float:
     """Return F1 in percent of predicted places."""
-    return 200 * len(gold & predicted) / (len(gold) + len(predicted)) if gold or predicted else 100.0
+    return (
+        200 * len(gold & predicted) / (len(gold) + len(predicted)) if gold or predicted else 100.0
+    )

@@ -36,7 +36,9 @@ def _slot(keys, key):
 
 @kernel()
 def _enter(atoms, templates, counts, least, keys):
-    """Enter the features that occur often enough into a table; return how many there are, -1 if it is full."""
+    """Enter the features that occur often enough into a table; return how many there are,
+    -1 if it is full.
+    """
     mask = np.uint64(len(counts) - 1)
     n = 0
     for row in range(len(atoms)):
@@ -60,7 +62,8 @@ def _epoch(atoms, gold, weights, templates, order, keys, values, rate, drop, see
         atoms, gold, weights: uint64[examples, atoms], bool[examples], float32[examples].
         templates: int32[templates, most atoms].
         order: int64[examples].
-        keys, values: the table of features: uint64[2^k], and float32[2^k, 2], the weight and the sum of squared gradients.
+        keys, values: the table of features: uint64[2^k], and float32[2^k, 2], the weight and the
+            sum of squared gradients.
         rate, drop: the learning rate, and the share of features left out.
         seed: of the features left out.
         used: int64[templates], workspace.
@@ -120,15 +123,27 @@ class LogisticRegression:
     least: int = 2
 
     def fitted(
-        self, examples: Sequence[DecisionExamples], shares: Sequence[float], templates: np.ndarray, seed: int
+        self,
+        examples: Sequence[DecisionExamples],
+        shares: Sequence[float],
+        templates: np.ndarray,
+        seed: int,
     ) -> np.ndarray:
-        """Return the packed weights learned from examples of several texts; ``shares``: how much each text counts."""
-        chosen = [(some, share) for some, share in zip(examples, shares, strict=True) if share > 0 and len(some.gold)]
+        """Return the packed weights learned from examples of several texts; ``shares``:
+        how much each text counts.
+        """
+        chosen = [
+            (some, share)
+            for some, share in zip(examples, shares, strict=True)
+            if share > 0 and len(some.gold)
+        ]
         if not chosen:
             return packed(np.zeros(0, np.uint64), np.zeros(0))
         atoms = np.concatenate([some.atoms for some, _ in chosen])
         gold = np.concatenate([some.gold for some, _ in chosen])
-        weights = np.concatenate([np.full(len(some.gold), share, np.float32) for some, share in chosen])
+        weights = np.concatenate(
+            [np.full(len(some.gold), share, np.float32) for some, share in chosen]
+        )
         counts = np.zeros(1 << 24, np.uint8)
         _count(atoms, templates, counts)
         bits = int(4 * np.count_nonzero(counts >= self.least)).bit_length()

@@ -1,8 +1,9 @@
-"""Training of a segmenter (text/segmenter.py) on a treebank, and comparison with the tokenizer's sentences on dev.
+"""Training of a segmenter (text/segmenter.py) on a treebank,
+and comparison with the tokenizer's sentences on dev.
 
-The sentences of a treebank follow one another as in their text, or in random order if the treebank was shuffled. The network
-learns from windows that begin anywhere, of the text as it is and as people write (learning_texts.py), which teaches it what the
-ends of lines mean.
+The sentences of a treebank follow one another as in their text, or in random order if the treebank
+was shuffled. The network learns from windows that begin anywhere, of the text as it is and as
+people write (learning_texts.py), which teaches it what the ends of lines mean.
 """
 
 from __future__ import annotations
@@ -25,18 +26,25 @@ from parser.networks.representation import Embeddings
 from parser.text.character_tokenizer import CharacterTokenizer
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.tokens import Paragraph
-from parser.training.text.learning_texts import LearningText, disturbed_text, has_spaced_marks, paragraphs_of, plain_text
+from parser.training.text.learning_texts import (
+    LearningText,
+    disturbed_text,
+    has_spaced_marks,
+    paragraphs_of,
+    plain_text,
+)
 
 log = logging.getLogger(__name__)
 
 # The attribute with the most values, and the most values that training never saw.
 _FORM = list(ATTRIBUTES).index("lower")
 
-# How often training must see a form or an affix for it to have a vector. With 1 the network is a third larger, and sentences of
-# dev are no better on en and got.
+# How often training must see a form or an affix for it to have a vector. With 1 the network is a
+# third larger, and sentences of dev are no better on en and got.
 _LEAST = 2
 
-# Bits that the weights keep of their fraction: a model folder is smaller, and the sentences of dev are as good.
+# Bits that the weights keep of their fraction: a model folder is smaller,
+# and the sentences of dev are as good.
 _FRACTION = 5
 
 # Thresholds to choose from on dev; without dev, the first is used.
@@ -75,17 +83,19 @@ def train_segmenter(
     seed: int,
     how: SegmenterTraining = SegmenterTraining(),
 ) -> tuple[Segmenter, dict[str, float]]:
-    """Train a segmenter, and compare its sentences with those of the tokenizer on dev, as it is and disturbed.
+    """Train a segmenter, and compare its sentences with those of the tokenizer on dev,
+    as it is and disturbed.
 
     Args:
         train: the paragraphs to learn from.
-        dev: paragraphs to choose the threshold on; the tokenizer splits their text. None: it is 0.5.
+        dev: paragraphs to choose the threshold on; the tokenizer splits their text. None:
+            it is 0.5.
         seed: of its weights and batches, and of the disturbed texts.
         how: the sizes and the schedule.
 
     Returns:
-        The segmenter, and F1 of sentences in percent, the mean of both texts, of the ``tokenizer`` and of the ``segmenter``;
-        nothing without dev.
+        The segmenter, and F1 of sentences in percent, the mean of both texts, of the ``tokenizer``
+        and of the ``segmenter``; nothing without dev.
     """
     attach = has_spaced_marks(train)
     segmenter = fitted([plain_text(train), disturbed_text(train, seed, attach=attach)], seed, how)
@@ -95,7 +105,9 @@ def train_segmenter(
     for text in (plain_text(dev), disturbed_text(dev, seed + 1, attach=attach)):
         gold.append(paragraphs_of(text.text, text.split()))
         split.append(paragraphs_of(text.text, tokenizer.split(text.text)))
-    tokens = [[list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in split]
+    tokens = [
+        [list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in split
+    ]
     probabilities = [*map(segmenter.probabilities, tokens)]
 
     def score(divided: Iterable[Sequence[Paragraph]]) -> float:
@@ -103,23 +115,36 @@ def train_segmenter(
 
     def divided(threshold: float) -> Iterator[list[Paragraph]]:
         for paragraphs, likely in zip(tokens, probabilities, strict=True):
-            yield [sentences(paragraph, ends > threshold) for paragraph, ends in zip(paragraphs, likely, strict=True)]
+            yield [
+                sentences(paragraph, ends > threshold)
+                for paragraph, ends in zip(paragraphs, likely, strict=True)
+            ]
 
     by_threshold = {threshold: score(divided(threshold)) for threshold in _THRESHOLDS}
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
     return segmenter, {"tokenizer": score(split), "segmenter": by_threshold[segmenter.threshold]}
 
 
-def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = SegmenterTraining()) -> Segmenter:
+def fitted(
+    texts: Sequence[LearningText], seed: int, how: SegmenterTraining = SegmenterTraining()
+) -> Segmenter:
     """Train a segmenter on a text and its disturbed copy, and return it; its threshold is 0.5."""
     both = [paragraphs_of(text.text, text.split()) for text in texts]
-    tokens = [[list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in both]
+    tokens = [
+        [list(chain.from_iterable(paragraph)) for paragraph in paragraphs] for paragraphs in both
+    ]
     all_tokens = [token for paragraph in chain(*tokens) for token in paragraph]
     vocabularies = {
-        name: Vocabulary(Vocabulary([]).extended(map(value, all_tokens), _LEAST)) for name, value in ATTRIBUTES.items()
+        name: Vocabulary(Vocabulary([]).extended(map(value, all_tokens), _LEAST))
+        for name, value in ATTRIBUTES.items()
     }
-    values = [[torch.from_numpy(encoded(vocabularies, paragraph).T) for paragraph in paragraphs] for paragraphs in tokens]
-    ends = [[torch.from_numpy(ends_of(paragraph)) for paragraph in paragraphs] for paragraphs in both]
+    values = [
+        [torch.from_numpy(encoded(vocabularies, paragraph).T) for paragraph in paragraphs]
+        for paragraphs in tokens
+    ]
+    ends = [
+        [torch.from_numpy(ends_of(paragraph)) for paragraph in paragraphs] for paragraphs in both
+    ]
     n_tokens = sum(map(len, tokens[0]))
     epochs = min(how.most_epochs, max(1, how.tokens // max(n_tokens, 1)))
     log.info("training the segmenter: %d epochs of %s tokens", epochs, f"{n_tokens:,}")
@@ -129,7 +154,9 @@ def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = Se
         optimizer = torch.optim.Adam(network.parameters(), how.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
         for epoch in range(1, epochs + 1):
-            windows, *others = (list(_windows(*text, how.window)) for text in zip(values, ends, strict=True))
+            windows, *others = (
+                list(_windows(*text, how.window)) for text in zip(values, ends, strict=True)
+            )
             for other in others:
                 drawn = torch.randperm(len(other))[: round(how.copy * len(other))]
                 windows += [other[number] for number in drawn.tolist()]
@@ -141,7 +168,10 @@ def fitted(texts: Sequence[LearningText], seed: int, how: SegmenterTraining = Se
                 optimizer.step()
             schedule.step()
             log.info("segmenter, epoch %d of %d", epoch, epochs)
-    tensors = {name: rounded(tensor, _FRACTION).astype(np.float32) for name, tensor in network.tensors().items()}
+    tensors = {
+        name: rounded(tensor, _FRACTION).astype(np.float32)
+        for name, tensor in network.tensors().items()
+    }
     return Segmenter(tensors, how.spec, vocabularies, _THRESHOLDS[0])
 
 
@@ -153,20 +183,26 @@ def ends_of(paragraph: Paragraph) -> np.ndarray:
 
 
 def sentence_f1(gold: Sequence[Paragraph], predicted: Sequence[Paragraph]) -> float:
-    """Return F1 of sentences in percent; sentences are stretches of non-space characters, as in the CoNLL 2018 shared task."""
+    """Return F1 of sentences in percent; sentences are stretches of non-space characters, as in the
+    CoNLL 2018 shared task.
+    """
     there, ours = _stretches(gold), _stretches(predicted)
     return 200 * len(there & ours) / (len(there) + len(ours)) if there or ours else 100.0
 
 
 def _stretches(paragraphs: Sequence[Paragraph]) -> set[tuple[int, int]]:
     lengths = [
-        sum(len("".join(token.form.split())) for token in sentence) for paragraph in paragraphs for sentence in paragraph
+        sum(len("".join(token.form.split())) for token in sentence)
+        for paragraph in paragraphs
+        for sentence in paragraph
     ]
     ends = [0, *accumulate(lengths)]
     return set(pairwise(ends))
 
 
-def _windows(values: Sequence[Tensor], ends: Sequence[Tensor], window: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _windows(
+    values: Sequence[Tensor], ends: Sequence[Tensor], window: int
+) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield consecutive windows of each paragraph; the first window has a random length."""
     for own_values, own_ends in zip(values, ends, strict=True):
         first = int(torch.randint(1, window + 1, ()))
@@ -176,14 +212,22 @@ def _windows(values: Sequence[Tensor], ends: Sequence[Tensor], window: int) -> I
                 yield own_values[start:end], own_ends[start:end]
 
 
-def _batches(windows: list[tuple[Tensor, Tensor]], how: SegmenterTraining) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
+def _batches(
+    windows: list[tuple[Tensor, Tensor]], how: SegmenterTraining
+) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
     for numbers in torch.randperm(len(windows)).split(how.batch):
         some = [windows[number] for number in numbers.tolist()]
         lengths = np.array([len(ends) for _, ends in some])
-        yield torch.cat([values for values, _ in some]), torch.cat([ends for _, ends in some]), lengths
+        yield (
+            torch.cat([values for values, _ in some]),
+            torch.cat([ends for _, ends in some]),
+            lengths,
+        )
 
 
-def _loss(network: SegmenterNetwork, values: Tensor, ends: Tensor, lengths: np.ndarray, unknown: float) -> Tensor:
+def _loss(
+    network: SegmenterNetwork, values: Tensor, ends: Tensor, lengths: np.ndarray, unknown: float
+) -> Tensor:
     inputs = values.clone()
     inputs[torch.rand(len(values)) < unknown, _FORM] = UNKNOWN
     return nn.functional.binary_cross_entropy_with_logits(network(inputs, lengths), ends)
@@ -200,10 +244,14 @@ class SegmenterNetwork(nn.Module):
     def __init__(self, spec: SegmenterSpec, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()
         self.encoder = BiLSTM(
-            spec.classifier(vocabularies), Vocabularies(vocabularies), Embeddings({}, {}), input_dropout=spec.dropout
+            spec.classifier(vocabularies),
+            Vocabularies(vocabularies),
+            Embeddings({}, {}),
+            input_dropout=spec.dropout,
         )
         self.encoder.initialize()
-        for vectors in self.encoder.inputs.vectors.values():  # longer than in a parser; with shorter ones it learns less on got
+        # longer than in a parser; with shorter ones it learns less on got
+        for vectors in self.encoder.inputs.vectors.values():
             nn.init.normal_(vectors)
         self.dropout = nn.Dropout(spec.dropout)
         self.output = nn.Linear(2 * spec.hidden, 1)
@@ -215,7 +263,9 @@ class SegmenterNetwork(nn.Module):
             values: int32[tokens, attributes], the tokens of all windows.
             lengths: int[windows], tokens of each.
         """
-        return self.output(self.dropout(self.encoder.encode(values, lengths, dropping=True).tokens))[:, 0]
+        return self.output(
+            self.dropout(self.encoder.encode(values, lengths, dropping=True).tokens)
+        )[:, 0]
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Return a copy of the weights, for a Segmenter."""

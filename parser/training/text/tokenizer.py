@@ -1,7 +1,9 @@
-"""Training of the tokenizer (text/character_tokenizer.py) on a treebank's tokens: logistic regressions over hashed features.
+"""Training of the tokenizer (text/character_tokenizer.py) on a treebank's tokens: logistic
+regressions over hashed features.
 
-It learns from the text of the treebank, and from a second copy as people write (learning_texts.py). How much the copy counts is
-chosen on dev, as it is and disturbed in the same ways, half each, since dev alone prefers none.
+It learns from the text of the treebank, and from a second copy as people write (learning_texts.py).
+How much the copy counts is chosen on dev, as it is and disturbed in the same ways, half each, since
+dev alone prefers none.
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ from parser.text.multiword import MultiwordRules, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends
 from parser.text.token_ends import TokenEndModel, find_tokens
 from parser.text.tokens import Paragraph
-from parser.training.text.examples import PreparedText, cuts, form_tables, sentence_examples, token_examples, word_examples
+from parser.training.text.examples import (
+    PreparedText,
+    cuts,
+    form_tables,
+    sentence_examples,
+    token_examples,
+    word_examples,
+)
 from parser.training.text.learning_texts import disturbed_text, has_spaced_marks, plain_text
 from parser.training.text.logistic_regression import LogisticRegression
 
@@ -31,7 +40,9 @@ COPIES = (0.25, 1.0, 0.0)
 _DOUBT = 1e-4
 
 # Thresholds to choose from on dev, in steps of the weights; without dev, the first.
-_THRESHOLDS = tuple(round(score / STEP) for score in (0, -4, -3, -2, -1.5, -1, -0.5, 0.5, 1, 2, 3, 4))
+_THRESHOLDS = tuple(
+    round(score / STEP) for score in (0, -4, -3, -2, -1.5, -1, -0.5, 0.5, 1, 2, 3, 4)
+)
 
 
 def train_tokenizer(
@@ -46,7 +57,8 @@ def train_tokenizer(
 
     Args:
         train: the paragraphs to learn from.
-        dev: paragraphs to choose the weight of the disturbed copy and the threshold of sentences on; None: nothing is chosen.
+        dev: paragraphs to choose the weight of the disturbed copy and the threshold of sentences
+            on; None: nothing is chosen.
         seed: of the copy, and of the order of the examples.
         abbreviations: with their period; whether a name or a number follows.
         how: how each decision is learned.
@@ -57,20 +69,29 @@ def train_tokenizer(
     prepared = [PreparedText.of(text) for text in texts]
     plain, held_out = prepared[0], None
     whole = whole_kinds(plain.characters, plain.tokens)
-    tables, listed = form_tables(plain.characters, plain.tokens, plain.ends, plain.folds, abbreviations or {})
+    tables, listed = form_tables(
+        plain.characters, plain.tokens, plain.ends, plain.folds, abbreviations or {}
+    )
     forms = tables[-1]
     if dev:
-        held_out = [PreparedText.of(text) for text in (plain_text(dev), disturbed_text(dev, seed + 1, attach=attach))]
+        held_out = [
+            PreparedText.of(text)
+            for text in (plain_text(dev), disturbed_text(dev, seed + 1, attach=attach))
+        ]
     else:
         copies = copies[:1]
 
     candidates, joins = cuts(prepared)
     examples = [token_examples(text, candidates, joins, tables) for text in prepared]
-    token_weights = (how.fitted(examples, (1.0, share), token_ends.PROGRAM, seed) for share in copies)
+    token_weights = (
+        how.fitted(examples, (1.0, share), token_ends.PROGRAM, seed) for share in copies
+    )
     tokens = _best(
         (TokenEndModel.new(weights, candidates, joins, forms) for weights in token_weights),
         held_out,
-        lambda text, model: text.token_f1(find_tokens(text.characters, joined_places(text.characters, whole), model, POWERS)),
+        lambda text, model: text.token_f1(
+            find_tokens(text.characters, joined_places(text.characters, whole), model, POWERS)
+        ),
     )
     examples = [sentence_examples(text, tables) for text in prepared]
     sentences = _best(
@@ -82,18 +103,28 @@ def train_tokenizer(
         ),
         held_out,
         lambda text, model: (
-            text.sentence_f1(find_ends(text.characters, text.tokens, model, POWERS)) - _DOUBT * (model.threshold != 0)
+            text.sentence_f1(find_ends(text.characters, text.tokens, model, POWERS))
+            - _DOUBT * (model.threshold != 0)
         ),
     )
     rules = MultiwordRules.learned(
-        (texts[0].text[start:stop], words) for (start, stop), words in zip(texts[0].places, texts[0].words, strict=True)
+        (texts[0].text[start:stop], words)
+        for (start, stop), words in zip(texts[0].places, texts[0].words, strict=True)
     )
-    words = WordSplitter(rules, how.fitted([word_examples(texts[0], rules)], (1.0,), multiword.PROGRAM, seed))
+    words = WordSplitter(
+        rules, how.fitted([word_examples(texts[0], rules)], (1.0,), multiword.PROGRAM, seed)
+    )
     return CharacterTokenizer(tokens, sentences, words, whole, listed)
 
 
-def _best(models: Iterable[T], texts: Sequence[PreparedText] | None, score: Callable[[PreparedText, T], float]) -> T:
-    """Return the model with the highest mean score over texts, the first of equal ones; without texts, the first."""
+def _best(
+    models: Iterable[T],
+    texts: Sequence[PreparedText] | None,
+    score: Callable[[PreparedText, T], float],
+) -> T:
+    """Return the model with the highest mean score over texts, the first of equal ones;
+    without texts, the first.
+    """
     if texts is None:
         return next(iter(models))
     return max(models, key=lambda model: sum(score(text, model) for text in texts))
