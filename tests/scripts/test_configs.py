@@ -123,6 +123,13 @@ def test_every_run_and_every_sweep_has_a_folder_of_its_own():
         assert one != other
 
 
+def test_torch_logs_no_counts_of_its_caches_when_a_job_ends():
+    """It does when Python exits, which would follow "interrupted"."""
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        loggers = compose("train", return_hydra_config=True).hydra.job_logging.loggers
+    assert loggers.torch.level == "WARNING"
+
+
 def test_every_key_of_the_main_file_is_commented():
     for line in (CONFIGS / "train.yaml").read_text().splitlines():
         if line.startswith("hydra:"):
