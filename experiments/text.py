@@ -6,7 +6,7 @@ and beams.
     paths.treebanks=ud-v2.2
 
 Every system is measured on the words of the test part, and on its raw text, which one tokenizer
-splits (``experiments/tokenizers.py`` compares tokenizers). The published rows are older: UDPipe 1's
+splits (``experiments/tokenizing.py`` compares tokenizers). The published rows are older: UDPipe 1's
 tokenizer found their words.
 """
 
@@ -32,7 +32,7 @@ from experiments.tables import (
     numbers,
     plain_table,
 )
-from experiments.tokenizers import train_into
+from experiments.tokenizing import train_into
 from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
 from parser.conllu.files import open_input
@@ -49,7 +49,7 @@ from parser.text.pipeline import TextPipeline
 # Systems of published rows that cannot be asked for any more, and what to do instead.
 GONE = {
     "UDPipe": "experiments/peers.py measures UDPipe",
-    "text, UDPipe's sentences": "experiments/tokenizers.py compares tokenizers",
+    "text, UDPipe's sentences": "experiments/tokenizing.py compares tokenizers",
 }
 
 # The score in each column of a row, on words and from text.

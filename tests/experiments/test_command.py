@@ -10,6 +10,7 @@ import signal
 import site
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,10 @@ def test_help_is_the_commented_configuration(monkeypatch, capsys):
         assert part in text
 
 
+# How many characters before a command of a former program its commit is named.
+_NEAR = 90
+
+
 def commands_of_the_pages() -> list[str]:
     """Those of blocks and within lines, but for those whose code an older commit has."""
     found = []
@@ -272,11 +277,11 @@ def commands_of_the_pages() -> list[str]:
                 if line.startswith("python experiments/")
             ]
         for prose in blocks[::2]:
-            old = (
-                r"(?<!at commit b3b5960, )(?<!at commit b3b5960 it is )(?<!has the code of this"
-                r" study: )"
-            )
-            found += re.findall(rf"{old}`(python experiments/[^`]+)`", " ".join(prose.split()))
+            text = " ".join(prose.split())
+            for command_of in re.finditer(r"`(python experiments/[^`]+)`", text):
+                before = text[: command_of.start()][-_NEAR:]
+                if not re.search("[Cc]ommit `?[0-9a-f]{7,8}`?", before):
+                    found.append(command_of[1])
     lines = dict.fromkeys(" ".join(line.split()) for line in found)
     # no settings
     return [
@@ -308,3 +313,19 @@ def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     with pytest.raises(SystemExit, match=r"^error: understood$"):
         runpy.run_path(str(ROOT / file), run_name="__main__")
+
+
+def test_no_program_has_the_name_of_a_package():
+    """Python first finds what lies beside the program: experiments/tokenizers.py, if it was there,
+    instead of the package that a pretrained encoder needs.
+    """
+    packages = sys.stdlib_module_names | packages_distributions().keys()
+    packages |= {
+        "tokenizers",
+        "transformers",
+        "onnxruntime",
+        "spacy",
+        "ray",
+    }  # not installed everywhere
+    programs = {path.stem for path in (ROOT / "experiments").glob("*.py")} - {"experiments"}
+    assert not programs & packages

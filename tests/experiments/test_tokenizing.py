@@ -4,9 +4,9 @@ and the page.
 
 import pytest
 
-from experiments import tokenizers
+from experiments import tokenizing
 from experiments.command import settings_of
-from experiments.tokenizers import BEFORE, OURS, WHOLE
+from experiments.tokenizing import BEFORE, OURS, WHOLE
 from oracles.errors import OptimalStepError
 from parser.decoding.parse_options import SentenceEnds
 from parser.text.pipeline import BlankSplitter, TextPipeline
@@ -15,7 +15,7 @@ from tests.random_models import small_bilstm_model
 from tests.toy import SAMPLE, flat_sentences
 
 
-def wanted(tmp_path, *overrides: str) -> tokenizers.Tokenizers:
+def wanted(tmp_path, *overrides: str) -> tokenizing.Tokenizers:
     given = [
         "languages=[sample]",
         "seeds=2",
@@ -24,7 +24,7 @@ def wanted(tmp_path, *overrides: str) -> tokenizers.Tokenizers:
         *overrides,
     ]
     return settings_of(
-        tokenizers.Tokenizers,
+        tokenizing.Tokenizers,
         "tokenizers",
         [*given, f"runs={tmp_path}/runs", f"results={tmp_path}/results"],
     )
@@ -40,17 +40,17 @@ def test_rows_name_the_one_parser(model, tmp_path):
     (tmp_path / "before").mkdir()
     asked = wanted(tmp_path, f"before={tmp_path}/before")
     with pytest.raises(OptimalStepError, match=r"sample\.conllu is not there.*sample\.txt"):
-        tokenizers.cells(asked)
+        tokenizing.cells(asked)
     (tmp_path / "before" / "sample.conllu").touch()
-    cells = tokenizers.cells(asked)
+    cells = tokenizing.cells(asked)
     keys = [(OURS, "1"), (OURS, "2"), (BEFORE, "1"), (WHOLE, "1")]
     assert [cell.key for cell in cells] == [("sample", *key) for key in keys]
     (settings,) = {cell.settings for cell in cells}
     (model / "classifier.safetensors").write_bytes(b"another")
-    assert tokenizers.cells(asked)[0].settings != settings
+    assert tokenizing.cells(asked)[0].settings != settings
     assert len({cell.group for cell in cells}) == 4
     asked.models = {}
-    assert {cell.settings for cell in tokenizers.cells(asked)} == {"recipe=fast"}
+    assert {cell.settings for cell in tokenizing.cells(asked)} == {"recipe=fast"}
 
 
 def test_another_version_is_measured_with_its_own_trees_and_with_those_of_the_parser(
@@ -66,14 +66,14 @@ def test_another_version_is_measured_with_its_own_trees_and_with_those_of_the_pa
         trained.append((training.treebank, folder.name, seed))
         return {"seconds": 1.25, "segmenter_seconds": 2.0}
 
-    monkeypatch.setattr(tokenizers, "train_into", train_into)
+    monkeypatch.setattr(tokenizing, "train_into", train_into)
     monkeypatch.setattr(
-        tokenizers.TextPipeline, "of_model", lambda folder: _AtBlanks(BlankSplitter())
+        tokenizing.TextPipeline, "of_model", lambda folder: _AtBlanks(BlankSplitter())
     )
-    for job in tokenizers.prepare(asked, tokenizers.cells(asked)):
+    for job in tokenizing.prepare(asked, tokenizing.cells(asked)):
         job.work()
     assert (tmp_path / "runs" / "sample.txt").read_text(encoding="utf-8") == raw_text(gold)
-    found = dict(tokenizers.measure(asked, tokenizers.cells(asked)))
+    found = dict(tokenizing.measure(asked, tokenizing.cells(asked)))
     whole, before, ours = (found["sample", name, "1"] for name in (WHOLE, BEFORE, OURS))
     assert {whole[name] for name in ("tokens", "words", "sentences", "las")} == {"100.0000"}
     assert {before[name] for name in ("tokens", "words", "sentences")} == {"100.0000"}
@@ -89,15 +89,15 @@ def test_nothing_is_left_of_an_interrupted_training(model, tmp_path, monkeypatch
         (folder / "tokenizer.json").touch()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tokenizers, "write_splitting", killed)
+    monkeypatch.setattr(tokenizing, "write_splitting", killed)
     folder, training = tmp_path / "runs" / "one", wanted(tmp_path).training("sample")
     with pytest.raises(KeyboardInterrupt):
-        tokenizers.train_into(training, folder, 1)
+        tokenizing.train_into(training, folder, 1)
     assert not folder.exists()
     monkeypatch.setattr(
-        tokenizers, "write_splitting", lambda *given, language: {"tokenizer": 1.0, "segmenter": 2.0}
+        tokenizing, "write_splitting", lambda *given, language: {"tokenizer": 1.0, "segmenter": 2.0}
     )
-    assert tokenizers.train_into(training, folder, 1) == {"seconds": 1.0, "segmenter_seconds": 2.0}
+    assert tokenizing.train_into(training, folder, 1) == {"seconds": 1.0, "segmenter_seconds": 2.0}
     assert folder.is_dir()
 
 
@@ -111,10 +111,10 @@ class _AtBlanks(TextPipeline):
 def test_the_page_has_a_line_for_each_tokenizer(tmp_path):
     def row(words, seed, score):
         return {"treebank": "sample", "words_of": words, "seed": seed} | dict.fromkeys(
-            tokenizers.MEASURED, score
+            tokenizing.MEASURED, score
         )
 
-    page = tokenizers.page(
+    page = tokenizing.page(
         [row(BEFORE, "1", "98.5"), row(OURS, "1", "99.0"), row(OURS, "2", "99.2")], wanted(tmp_path)
     )
     assert page.splitlines()[-3:] == [

@@ -1,8 +1,8 @@
 """Our tokenizer beside another version's output for the same text, under one parser:
 words, sentences, trees.
 
-    python experiments/tokenizers.py "languages=[hu,el,cu,got]" paths.treebanks=ud-v2.2
-    python experiments/tokenizers.py "languages=[en,cy]" "+models={en: en, cy:
+    python experiments/tokenizing.py "languages=[hu,el,cu,got]" paths.treebanks=ud-v2.2
+    python experiments/tokenizing.py "languages=[en,cy]" "+models={en: en, cy:
     RUN_FOLDER}" before=FOLDER \
         paths.treebanks=ud-v2.16
 
