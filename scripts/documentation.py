@@ -465,7 +465,7 @@ def _as_markdown(docstring: str) -> str:
         if heading := re.fullmatch(r"(\w+):", line):
             section = heading[1]
             lines += [f"{section}:\n"] if section in _HEADED else []
-        elif section in _LISTS and (item := re.fullmatch(r" {4}([\w, ]+): (.*)", line)):
+        elif section in _LISTS and (item := re.fullmatch(r" {4}(\w[\w, ]*): (.*)", line)):
             lines.append(f"* {', '.join(f'`{word}`' for word in item[1].split(', '))}: {item[2]}")
         else:
             section = section if line.startswith(" ") else ""

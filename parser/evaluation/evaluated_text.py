@@ -53,9 +53,8 @@ def _names(text: str) -> frozenset[str]:
 
 # The lists of the shared task. CLAS, MLAS and BLEX count words with a relation of content words.
 CONTENT_RELATIONS = _names("""
-    nsubj obj iobj csubj ccomp xcomp obl vocative expl dislocated advcl advmod discourse nmod
-    appos nummod acl amod conj fixed flat compound list parataxis orphan goeswith reparandum
-    root dep
+    nsubj obj iobj csubj ccomp xcomp obl vocative expl dislocated advcl advmod discourse nmod appos
+    nummod acl amod conj fixed flat compound list parataxis orphan goeswith reparandum root dep
 """)
 FUNCTIONAL_RELATIONS = _names("aux cop mark det clf case cc")
 UNIVERSAL_FEATURES = _names("""
