@@ -515,7 +515,8 @@ class Example:
     (tmp_path / "example.py").write_text(source)
     assert documentation.reference(str(tmp_path / "example.py"), "Example").split("\n\n") == [
         "## Example", "```py\nExample(a: str, b: str = 'b')\n```", "An example.",
-        "* `a`, `b`: two `str`,\n  two words: a space between.", "Raises:", "* `ValueError`: always.",
+        "* `a`, `b`: two `str`,\n  two words: a space between.",
+        "Raises:", "* `ValueError`: always.",
         "### Example.public", "```py\nExample.public() -> int\n```", "Count.", "Returns:",
         "one: or more.", "### Example.word", "A word.",
     ]  # fmt: skip

@@ -69,20 +69,16 @@ _PLACES = {
     "system": "--system --system-file --pred --prediction --predictions --predicted",
 }
 
-# Ordinary words, and options elsewhere: these are no typing errors for the options that are like
-# them.
-_ORDINARY = """
-    --all --accuracy --batch --batch-size --bs --buckets --build --cache --columns --config
-    --conf --conllu --counts --csv --data --debug --dev --dir --download --encoding --epochs
-    --exclude-punct --export --feats --features --file --force --gold --half --html
-    --ignore-punct --input --las --learning-rate --length --list --log --lr --max-length
-    --max-len --mode --no-lemmas --no-progress --no-punct --overwrite --parse --parser --partial
-    --path --pdf --pipeline --png --port --print --processor --processors --progress --proj
-    --punct --quiet --reverse --root --run --schedule --seed --server --silent --sort --split
-    --start --stats --step --steps --svg --target --task --template --test --time --timeout
-    --token --train --tree --trees --tsv --url --validate --verbose --vertical --horizontal
-    --vocab --weights --width
-"""
+# Ordinary words, and options elsewhere: no typing errors for the options that are like them.
+_ORDINARY = """--all --accuracy --batch --batch-size --bs --buckets --build --cache --columns
+--config --conf --conllu --counts --csv --data --debug --dev --dir --download --encoding --epochs
+--exclude-punct --export --feats --features --file --force --gold --half --html --ignore-punct
+--input --las --learning-rate --length --list --log --lr --max-length --max-len --mode --no-lemmas
+--no-progress --no-punct --overwrite --parse --parser --partial --path --pdf --pipeline --png
+--port --print --processor --processors --progress --proj --punct --quiet --reverse --root --run
+--schedule --seed --server --silent --sort --split --start --stats --step --steps --svg --target
+--task --template --test --time --timeout --token --train --tree --trees --tsv --url --validate
+--verbose --vertical --horizontal --vocab --weights --width"""
 _CHOICE = re.compile(r"invalid choice: (.+?) \(choose from (.*)\)", re.DOTALL)
 
 
