@@ -115,7 +115,7 @@ def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier
 
 
 def test_without_sentences_there_are_no_vectors(sentences):
-    with pytest.raises(ValueError, match="depend on the sentences"):
+    with pytest.raises(TypeError, match="depend on the sentences"):
         random_bilstm_model(sentences).scorer()
 
 
