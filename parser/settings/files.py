@@ -217,10 +217,10 @@ def completed(
     if fold is not None:
         copy.treebank.fold = fold
     for key, setting in path_settings().items() if start is not None else ():
-        if (
-            setting.kind is not PathKind.FOLDER
-            and (value := OmegaConf.select(copy, key, default=None)) is not None
-        ):  # type: ignore[arg-type]
+        if setting.kind is PathKind.FOLDER:
+            continue
+        value = OmegaConf.select(copy, key, default=None)  # type: ignore[arg-type]
+        if value is not None:
             numbered(key, value)  # refuses invalid paths
             OmegaConf.update(copy, key, _absolute(value, key, setting.kind, start))  # type: ignore[arg-type]
     return copy

@@ -29,9 +29,8 @@ def all_searches(n: int, strategy: str) -> list[ArcStandardSearch]:
     """
     found = [ArcStandardSearch(tree, strategy) for tree in random_trees.all_trees(n)]
     for search in found:
-        search.scores = {
-            now: search.scores(now) for now in brute_force.configurations(n)
-        }.__getitem__  # type: ignore[assignment, method-assign]
+        scores = {now: search.scores(now) for now in brute_force.configurations(n)}
+        search.scores = scores.__getitem__  # type: ignore[assignment, method-assign]
         del search._steps
     return found
 
