@@ -33,6 +33,13 @@ from tempfile import TemporaryDirectory
 from textwrap import dedent
 from typing import Any, cast
 
+if __name__ == "__main__":
+    sys.path[0] = str(
+        Path(__file__).resolve().parents[1]
+    )  # this checkout, also where another version is installed
+
+# isort: split
+
 import oracles
 from oracles.errors import OptimalStepError
 from parser import transitions

@@ -26,6 +26,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+if __name__ == "__main__":
+    sys.path[0] = str(
+        Path(__file__).resolve().parents[1]
+    )  # this checkout, also where another version is installed
+
+# isort: split
+
 from parser.commands.arguments import Arguments
 from parser.commands.fetch_treebanks import known
 from parser.conllu.checks import FORM

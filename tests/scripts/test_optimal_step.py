@@ -2,6 +2,7 @@
 
 import os
 import re
+import site
 import subprocess
 import sys
 import tomllib
@@ -141,6 +142,21 @@ def test_every_command_names_the_option_that_was_meant():
         assert "argparse.ArgumentParser(" not in path.read_text(encoding="utf-8").replace(
             "(argparse.ArgumentParser)", ""
         )
+
+
+@pytest.mark.parametrize("name", ["make_models", "documentation"])
+def test_a_checkout_that_is_not_installed_editable_runs_its_scripts(name, tmp_path):
+    """They import one another; what is installed has no scripts."""
+    command = [
+        sys.executable,
+        "-S",
+        str(ROOT / "scripts" / f"{name}.py"),
+        "--help",
+    ]  # -S: nothing is editable
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(site.getsitepackages())}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {name}.py ")
 
 
 def test_a_new_process_runs_them():
