@@ -17,6 +17,7 @@ from oracles.attardi.states import (
     recall,
     remember,
     sacrifice_cost,
+    waits,
 )
 from oracles.kernel_cache import array_kernel
 
@@ -129,12 +130,15 @@ def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
     return True, bucket
 
 
-def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max_states):
+def _search(
+    tree, degree, single_root, memo, s, width, space, guide, front, lower, upper, max_states
+):
     """Return the least number of alive gold edges lost from the configuration in the first words of
     ``space``.
 
     Args:
-        tree, degree, memo, s, width, front, lower, upper, max_states: see least_loss().
+        tree, degree, single_root, memo, s, width: see least_loss().
+        front, lower, upper, max_states: see least_loss().
         space: see new_space().
         guide: another space and the result of _losses_of_buffers(),
             for the bounds of a guided search; None: unguided.
@@ -149,7 +153,7 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
     heads, last_child, sibling = tree
     n = len(heads) - 1
     window, other, costs = windows[0], windows[1], windows[2]
-    size = normalise(heads, last_child, sibling, degree, words, 0, front, window)
+    size = normalise(heads, last_child, sibling, degree, single_root, words, 0, front, window)
     if front > n and size == 1:
         return np.int64(0), space, guiding, 0
     memo_value = recall(memo, s, width, words, 0)
@@ -202,11 +206,13 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
         else:
             next_stage = n + 1
             size = read_window(words, base, front, degree, window)
+            if waits(single_root, window, front, n):
+                size = 0
             for d in range(size):
                 costs[d] = 0
                 if window[d] != 0:
                     costs[d] = sacrifice_cost(
-                        heads, last_child, sibling, words, base, front, window, size, d
+                        heads, last_child, sibling, single_root, words, base, front, window, size, d
                     )
                     if costs[d] > stage:
                         next_stage = min(next_stage, costs[d])
@@ -224,13 +230,26 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
                 words[target + w] = words[base + w]
             flip(words, target, window[d])
             is_last = (
-                normalise(heads, last_child, sibling, degree, words, target, after, other) == 1
+                normalise(
+                    heads, last_child, sibling, degree, single_root, words, target, after, other
+                )
+                == 1
                 and after > n
             )
             least = np.int64(0)
             if guide is not None:
                 least, guiding, more = _loss_of_parts(
-                    tree, degree, memo, s, width, words, target, after, guiding, max_states
+                    tree,
+                    degree,
+                    single_root,
+                    memo,
+                    s,
+                    width,
+                    words,
+                    target,
+                    after,
+                    guiding,
+                    max_states,
                 )
                 taken += more
             added, bucket = add(
@@ -266,7 +285,9 @@ _unguided_search = array_kernel()(_search)
 
 
 @array_kernel()
-def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_states):
+def _loss_of_parts(
+    tree, degree, single_root, memo, s, width, words, base, front, guide, max_states
+):
     """Return a lower bound of a configuration's loss: the least loss among its stack nodes plus the
     least loss in its buffer.
 
@@ -287,13 +308,13 @@ def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_
         flip(stack, 0, n + 1)
     nothing, most = np.int64(0), np.int64(n + 1)
     loss, space, _, expanded = _unguided_search(
-        tree, degree, memo, s, width, space, None, n + 1, nothing, most, max_states
+        tree, degree, single_root, memo, s, width, space, None, n + 1, nothing, most, max_states
     )
     return max(loss, nothing) + buffer_losses[front], (space, buffer_losses), expanded
 
 
 @array_kernel()
-def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
+def _losses_of_buffers(tree, degree, single_root, memo, s, width, space, front, max_states):
     """Return lower bounds of the loss of all buffers, with only 0 on the stack.
 
     A longer buffer never loses less. So for each number of edges, bisection finds the last front
@@ -317,7 +338,18 @@ def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
             flip(words, 0, middle)
             lower, upper = np.int64(lost - 1), np.int64(n + 1)
             loss, space, _, taken = _unguided_search(
-                tree, degree, memo, s, width, space, None, middle, lower, upper, max_states
+                tree,
+                degree,
+                single_root,
+                memo,
+                s,
+                width,
+                space,
+                None,
+                middle,
+                lower,
+                upper,
+                max_states,
             )
             expanded += taken
             if loss >= lost:
@@ -332,13 +364,16 @@ def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
 
 
 @array_kernel()
-def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguided, max_states):
+def least_loss(
+    tree, degree, single_root, memo, s, width, spaces, front, lower, upper, unguided, max_states
+):
     """Return the least number of alive gold edges lost from the configuration in the first words of
     the first space.
 
     Args:
         tree: heads, last_child, sibling of the sentence, int32[n + 1] each.
         degree: D.
+        single_root: see AttardiSearch.
         memo: see oracles.attardi.states.
         s: the number of the sentence.
         width: words of a configuration.
@@ -362,17 +397,17 @@ def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguid
     if unguided > 0:
         first = min(most, max_states)
         loss, space, _, expanded = _unguided_search(
-            tree, degree, memo, s, width, space, None, front, lower, upper, first
+            tree, degree, single_root, memo, s, width, space, None, front, lower, upper, first
         )
     if loss < 0 and (unguided == 0 or max_states > most):
         buffer_losses, space, taken = _losses_of_buffers(
-            tree, degree, memo, s, width, space, front, most
+            tree, degree, single_root, memo, s, width, space, front, most
         )
         expanded += taken
         space[0][:width] = start
         guide = other_space, buffer_losses
         loss, space, guide, taken = _guided_search(
-            tree, degree, memo, s, width, space, guide, front, lower, upper, max_states
+            tree, degree, single_root, memo, s, width, space, guide, front, lower, upper, max_states
         )
         expanded += taken
         other_space = guide[0]

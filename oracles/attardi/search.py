@@ -43,6 +43,9 @@ Bounds of the loss L after a transition, from the loss L0 of the configuration b
 So if nothing more need be lost (L0 = 0), as along a correct computation of a tree that the system
 can parse, only the shift is searched.
 
+With ``single_root``, 0 takes only the last node, when the buffer is empty; so a node that is alone
+above 0 stays until the next shift. This loses nothing: it does not matter which of two nodes stays.
+
 Complexity: exponential at worst, in the number of edges that must be lost;
 experiments/system_oracles.py measures the time for the scores of a configuration along
 computations. A sentence that needs more than ``max_states`` is refused.
@@ -94,6 +97,8 @@ class AttardiSearch(AttardiOracle):
         degree: D, 1 to 9.
         max_states: how many states one search may find before the sentence is refused.
         max_bytes: the most memory for the memo of all bound sentences; 0: no memo.
+        single_root: whether only computations count in which the artificial root gets one child, as
+            the last transition. Others' transitions are not applicable.
 
     Raises:
         OptimalStepError: an unknown strategy or degree, max_states below 1 or max_bytes below 0.
@@ -110,6 +115,7 @@ class AttardiSearch(AttardiOracle):
         degree: int = 2,
         max_states: int = MAX_STATES,
         max_bytes: int = MAX_BYTES,
+        single_root: bool = False,
     ) -> None:
         super().__init__(strategy, degree)
         if max_states < 1 or max_bytes < 0:
@@ -119,9 +125,10 @@ class AttardiSearch(AttardiOracle):
             )
         self.max_states = max_states
         self.max_bytes = max_bytes
+        self.single_root = bool(single_root)
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return BoundSearch(trees, self.degree, self.max_states, self.max_bytes)
+        return BoundSearch(trees, self.degree, self.max_states, self.max_bytes, self.single_root)
 
 
 class BoundSearch(BoundOracle):
@@ -133,9 +140,12 @@ class BoundSearch(BoundOracle):
         expanded: how many states were expanded since the trees were bound, for benchmarks.
     """
 
-    def __init__(self, trees: Trees, degree: int, max_states: int, max_bytes: int) -> None:
+    def __init__(
+        self, trees: Trees, degree: int, max_states: int, max_bytes: int, single_root: bool = False
+    ) -> None:
         super().__init__(trees)
         self.degree = degree
+        self._single_root = np.bool_(single_root)
         self.unguided_states = UNGUIDED_STATES
         self.max_states = max_states
         children = GoldChildren.of(trees)
@@ -164,6 +174,7 @@ class BoundSearch(BoundOracle):
                 trees.offsets,
                 self.lists,
                 self.degree,
+                self._single_root,
                 self.memo,
                 self.unguided_states,
                 self.max_states,
@@ -194,7 +205,7 @@ def _alive_edges(heads, words, stack, k, front):
 
 
 @array_kernel()
-def _cost_of_front(tree, degree, words, stack, k, front):
+def _cost_of_front(tree, degree, single_root, words, stack, k, front):
     """Return how many alive gold edges are lost if the front of the buffer is shifted and
     sacrificed at once.
     """
@@ -203,7 +214,7 @@ def _cost_of_front(tree, degree, words, stack, k, front):
     if is_present(words, 0, front, heads[front]):
         cost += 1
         for d in range(min(degree, k + 1)):
-            if stack[k - d] == heads[front]:
+            if stack[k - d] == heads[front] and not (single_root and stack[k - d] == 0):
                 cost -= 1
     return cost
 
@@ -214,6 +225,7 @@ def score_batch(
     offsets,
     lists,
     degree,
+    single_root,
     memo,
     unguided,
     max_states,
@@ -227,7 +239,7 @@ def score_batch(
     Args:
         all_heads, offsets: the trees, see Trees.
         lists: ``last`` and ``previous`` of GoldChildren.
-        degree: D.
+        degree, single_root: see AttardiSearch.
         memo: see oracles.attardi.states.
         unguided, max_states: see least_loss().
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
@@ -266,7 +278,9 @@ def score_batch(
         # removal of the node at depth d; all ra_d remove the top, at depth 0.
         loss_here = np.int64(0)
         for transition in range(-2, min(degree, k - 1) + 1):
-            if (transition == -1 and front > n) or (transition == 0 and k == 0):
+            if (transition == -1 and front > n) or (
+                transition == 0 and (k == 0 or (single_root and k == 1 and front <= n))
+            ):
                 continue
             words = spaces[0][0]
             for w in range(width):
@@ -278,7 +292,7 @@ def score_batch(
                 front_after = front + 1
                 flip(words, 0, front_after)
                 lower = loss_here
-                upper = loss_here + _cost_of_front(tree, degree, here, stack, k, front)
+                upper = loss_here + _cost_of_front(tree, degree, single_root, here, stack, k, front)
             elif transition >= 0:
                 node = np.int64(stack[k - transition])
                 flip(words, 0, node)
@@ -290,6 +304,7 @@ def score_batch(
                 *(
                     tree,
                     degree,
+                    single_root,
                     memo,
                     s,
                     width,
@@ -310,6 +325,8 @@ def score_batch(
                 scores[row, 0] = after - loss
             elif transition == 0:
                 for d in range(1, min(degree, k) + 1):
+                    if single_root and d == k > 1:
+                        continue  # the artificial root takes only the last node
                     scores[row, 2 * d - 1] = after - loss + (heads[node] == stack[k - d])
             else:
                 scores[row, 2 * transition] = after - loss + (heads[node] == stack[k])

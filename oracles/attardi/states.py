@@ -114,29 +114,43 @@ def count_alive_children(last_child, sibling, words, base, front, node):
 
 
 @array_kernel()
-def is_attachable(head, d, window, size):
-    """Return whether the node at depth d can become a child of ``head`` in one transition."""
+def waits(single_root, window, front, n):
+    """Return whether no node can be removed.
+
+    With ``single_root``, the only node above 0 stays until the buffer is empty.
+    """
+    return single_root and front <= n and (window[0] == 0 or window[1] == 0)
+
+
+@array_kernel()
+def is_attachable(head, d, window, size, single_root):
+    """Return whether the node at depth d can become a child of ``head`` in one transition.
+
+    The node is not one that waits(). With ``single_root``, 0 takes only the last node.
+    """
     if d > 0:
         return head == window[0]
     e = 1
     while e < size and window[e] != head:
         e += 1
-    return e < size
+    return e < size and (e == 1 or head != 0 or not single_root)
 
 
 @array_kernel()
-def normalise(heads, last_child, sibling, degree, words, base, front, window):
+def normalise(heads, last_child, sibling, degree, single_root, words, base, front, window):
     """Remove nodes, in place, until none can be removed without loss.
 
     A node x != 0 at depth 0..degree without alive gold children can be removed without loss if it
     can become a child of its gold head at once, or if its own edge is not alive. Every computation
     can continue without x: the other nodes come nearer to each other, and a node that would have
-    become a child of x can go elsewhere without loss.
+    become a child of x can go elsewhere without loss. With ``single_root``, a node that was to be
+    removed while only x was left beside it takes the place of x.
 
     Args:
         heads: int32[n + 1].
         last_child, sibling: int32[n + 1], ``last`` and ``previous`` of GoldChildren.
         degree: D.
+        single_root: see AttardiSearch.
         words, base, front: the configuration.
         window: int64[degree + 1], working space.
 
@@ -146,11 +160,12 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
     """
     size = read_window(words, base, front, degree, window)
     d = 0
-    while d < size and window[d] != 0:
+    while d < size and window[d] != 0 and not waits(single_root, window, front, len(heads) - 1):
         node = window[d]
         head = heads[node]
         if (
-            is_attachable(head, d, window, size) or not is_present(words, base, front, head)
+            is_attachable(head, d, window, size, single_root)
+            or not is_present(words, base, front, head)
         ) and not has_alive_children(last_child, sibling, words, base, front, node):
             flip(words, base, node)
             size = read_window(words, base, front, degree, window)
@@ -161,14 +176,16 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
 
 
 @array_kernel()
-def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size, d):
+def sacrifice_cost(heads, last_child, sibling, single_root, words, base, front, window, size, d):
     """Return how many alive gold edges are lost if the node at depth d is removed in the best
     way; >= 1 if normalised.
     """
     node = window[d]
     head = heads[node]
     cost = count_alive_children(last_child, sibling, words, base, front, node)
-    if is_present(words, base, front, head) and not is_attachable(head, d, window, size):
+    if is_present(words, base, front, head) and not is_attachable(
+        head, d, window, size, single_root
+    ):
         cost += 1
     return cost
 

@@ -71,11 +71,13 @@ class UnparseableGoldError(OptimalStepError):
 def parseable(trees: Trees, degree: int) -> np.ndarray:
     """Return bool[sentences], whether Attardi's system of that degree can make the whole tree."""
     children = GoldChildren.of(trees)
-    return _parseable(trees.heads, trees.offsets, children.last, children.previous, degree)
+    return _parseable(
+        trees.heads, trees.offsets, children.last, children.previous, degree, np.bool_(False)
+    )
 
 
 @array_kernel()
-def _parseable(all_heads, offsets, all_last, all_siblings, degree):
+def _parseable(all_heads, offsets, all_last, all_siblings, degree, single_root):
     able = np.empty(len(offsets) - 1, np.bool_)
     window = np.empty(degree + 1, np.int64)
     for s in range(len(offsets) - 1):
@@ -90,7 +92,9 @@ def _parseable(all_heads, offsets, all_last, all_siblings, degree):
         left = 1  # nodes in the window at the end
         for front in range(2, n + 2):
             flip(words, 0, front)
-            left = normalise(heads, last_child, sibling, degree, words, 0, front, window)
+            left = normalise(
+                heads, last_child, sibling, degree, single_root, words, 0, front, window
+            )
         # no edge was lost, so a node that is left waits for a node that it cannot reach
         able[s] = left == 1
     return able

@@ -211,9 +211,9 @@ class ArcHybridSearch(Search[Plain]):
 class AttardiSearch(Search[Plain]):
     initial = (0,), 1
 
-    def __init__(self, heads: Sequence[int], degree: int) -> None:
+    def __init__(self, heads: Sequence[int], degree: int, single_root: bool = False) -> None:
         super().__init__(heads)
-        self.degree = degree
+        self.degree, self.single_root = degree, single_root
 
     def transitions(self, now: Plain) -> Iterator[tuple[str, Arc | None, Plain]]:
         stack, front = now
@@ -221,7 +221,8 @@ class AttardiSearch(Search[Plain]):
             yield "sh", None, ((*stack, front), front + 1)
         for depth in range(1, self.degree + 1):
             suffix = str(depth) if depth > 1 else ""
-            if len(stack) > depth:
+            closed = self.single_root and len(stack) == depth + 1 and (depth > 1 or front <= self.n)
+            if len(stack) > depth and not closed:
                 yield "ra" + suffix, (stack[-1 - depth], stack[-1]), (stack[:-1], front)
             if len(stack) > depth + 1:
                 child = stack[-1 - depth]

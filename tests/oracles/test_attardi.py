@@ -27,8 +27,10 @@ DEGREES = (1, 2, 3)
 LARGEST = min(int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3")), 5)
 
 
-def searches_of(heads: Iterable[Sequence[int]], degree: int) -> list[AttardiSearch]:
-    return [AttardiSearch(tree, degree) for tree in heads]
+def searches_of(
+    heads: Iterable[Sequence[int]], degree: int, single_root: bool = False
+) -> list[AttardiSearch]:
+    return [AttardiSearch(tree, degree, single_root) for tree in heads]
 
 
 def parseable_tree(rng: random.Random, n: int, degree: int, depth: float = 0.5) -> list[int]:
@@ -58,12 +60,24 @@ def test_equal_brute_force_everywhere(degree, n):
         compare_everywhere(oracles.create("attardi_tabular"), searches_of(compress(heads, able), 2))
 
 
-@given(random_trees.trees(5, 8), st.sampled_from([*DEGREES, 9]), st.randoms(use_true_random=False))
-def test_equal_brute_force_along_random_computations(heads, degree, rng):
-    searches = searches_of([heads], degree)
+@given(
+    random_trees.trees(5, 8),
+    st.sampled_from([*DEGREES, 9]),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_equal_brute_force_along_random_computations(heads, degree, single_root, rng):
+    searches = searches_of([heads], degree, single_root)
     found = walked(searches, rng)
-    compare(oracles.create("attardi_search", degree=degree), searches, found)
-    if degree == 2 and len(heads) <= 6 and parseable(Trees.from_heads([heads]), degree)[0]:
+    compare(
+        oracles.create("attardi_search", degree=degree, single_root=single_root), searches, found
+    )
+    if (
+        not single_root
+        and degree == 2
+        and len(heads) <= 6
+        and parseable(Trees.from_heads([heads]), degree)[0]
+    ):
         compare(oracles.create("attardi_tabular"), searches, found)
 
 
@@ -237,17 +251,18 @@ def test_impossible_limits_are_refused(max_states, max_bytes):
 # The guided search of attardi_search: it changes no score, and is worth it.
 
 
+@pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("degree", DEGREES)
-def test_guided_from_the_start_it_equals_brute_force(degree, monkeypatch):
+def test_guided_from_the_start_it_equals_brute_force(degree, single_root, monkeypatch):
     monkeypatch.setattr("oracles.attardi.search.UNGUIDED_STATES", 0)
-    oracle = oracles.create("attardi_search", degree=degree)
+    oracle = oracles.create("attardi_search", degree=degree, single_root=single_root)
     for n in range(1, LARGEST + 1):
-        compare_everywhere(oracle, searches_of(random_trees.all_trees(n), degree))
+        compare_everywhere(oracle, searches_of(random_trees.all_trees(n), degree, single_root))
     rng = random.Random(degree)
     heads = (
         random_trees.random_any_tree(rng, rng.randint(5, 7)) for _ in range(20 if COMPILED else 3)
     )
-    compare(oracle, longer := searches_of(heads, degree), walked(longer, rng))
+    compare(oracle, longer := searches_of(heads, degree, single_root), walked(longer, rng))
 
 
 @pytest.mark.parametrize("degree", DEGREES)

@@ -62,8 +62,12 @@ FAST: list[Case] = [
         for root in (False, True)
     ),
     *(
-        ("attardi_search", {"degree": degree}, searches.AttardiSearch, {"degree": degree})
-        for degree in (1, 2, 3)
+        ("attardi_search", kind, searches.AttardiSearch, kind)
+        for kind in [
+            {"degree": degree, "single_root": root}
+            for degree in (1, 2, 3)
+            for root in (False, True)
+        ]
     ),
     ("lr_spine_chart", {}, searches.LrSpineSearch, {}),
     *(
