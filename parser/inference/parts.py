@@ -22,7 +22,7 @@ from parser.data.parts.subwords import Subwords
 from parser.data.vocabulary import ABSENT, Elements, SetVocabulary, Vocabulary
 from parser.inference.arithmetic import SinglePrecision
 from parser.inference.lstm import FrozenLSTM
-from parser.inference.transformer import EncoderConfig, FrozenTransformer
+from parser.inference.transformer import EncoderConfig, FrozenTransformer, rounded_weights
 from parser.inference.weights import SentenceReader, under
 from parser.network_spec import ClassifierSpec, PretrainedSpec
 
@@ -164,6 +164,7 @@ def frozen_transformer(
         PretrainedError: the weights do not fit.
     """
     with part.errors_in_files():
+        tensors = rounded_weights(tensors) if spec.tuned else tensors
         transformer = FrozenTransformer(config, tensors, spec.layers, part.before, part.after, int8)
         part.check_encoder(transformer.n_pieces, config.positions)
         if transformer.width != spec.width:

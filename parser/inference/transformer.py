@@ -343,11 +343,13 @@ class _Matrix(NamedTuple):
 
 def rounded_weights(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the weights of an encoder as a model's folder holds them: matrices in 8 bits,
-    all else in single precision.
+    all else in single precision. What is in 8 bits stays as it is.
     """
     rounded: dict[str, np.ndarray] = {}
     for name, tensor in tensors.items():
-        if tensor.ndim == 2 and not name.endswith(_IN_FLOATS):
+        if tensor.dtype == np.int8:
+            rounded[name] = tensor
+        elif tensor.ndim == 2 and not name.endswith(_IN_FLOATS):
             rounded[name], rounded[f"{name}{SCALES}"] = quantized(tensor.astype(np.float32))
         else:
             rounded[name] = tensor.astype(np.float32)

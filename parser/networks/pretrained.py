@@ -120,8 +120,7 @@ class PretrainedEncoder:
         versions = [weights._version for weights in self.transformer.parameters()]
         if not int8 and self._current is not None and self._current[0] == versions:
             return self._current[1]
-        tensors = self.tensors() if self.spec.tuned else self._weights()
-        reader = frozen_transformer(self.pieces, config, tensors, self.spec, int8)
+        reader = frozen_transformer(self.pieces, config, self._weights(), self.spec, int8)
         if not int8:
             self._current = versions, reader
         return reader
@@ -228,7 +227,7 @@ class PretrainedEncoder:
             array.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for array in (ids, mask)
         )
         hidden_states = []
-        low = torch.is_grad_enabled() and computes_in_bfloat16(self.pieces.precision, self._device)
+        low = torch.is_grad_enabled() and computes_in_bfloat16(self._device)
         for some_ids, some_mask in zip(*parts, strict=True):
             with torch.autocast(self._device.type, torch.bfloat16, enabled=low):
                 outputs = self.transformer(
@@ -312,12 +311,10 @@ class PretrainedInput(nn.Module):
         return cast(Tensor, self.projection(mixed))
 
 
-def computes_in_bfloat16(precision: str, device: torch.device) -> bool:
-    """Return whether gradients of a pretrained encoder are computed in 16 bits; ``auto``: where the
-    device has instructions.
+def computes_in_bfloat16(device: torch.device) -> bool:
+    """Return whether a device has instructions for bfloat16: then training computes an encoder's
+    gradients with it.
     """
-    if precision != "auto":
-        return precision == "bfloat16"
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool({"avx512bf16", "amx-bf16"} & instructions())

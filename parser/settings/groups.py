@@ -66,7 +66,6 @@ KeptEpoch = StrEnum("KeptEpoch", ["last", "best"])
 
 OptimizerName = StrEnum("OptimizerName", ["sgd", "adam"])
 Schedule = StrEnum("Schedule", ["constant", "cosine", "linear"])
-Precision = StrEnum("Precision", ["auto", "single", "bfloat16"])
 
 ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 """Whether the learning rate falls over each pass, or over the first two together."""
@@ -295,7 +294,6 @@ class PretrainedSettings:
     cache: str | None = path(_PLACE)
     layers: int | None = number(1, 1000, "the number of layers", default=None)
     pieces: int | None = number(1, 1e7, "the number of pieces", default=None)
-    precision: Precision = MISSING
 
 
 @dataclass

@@ -55,7 +55,6 @@ _ELSEWHERE = {
         "model_name_or_path"
     ),
     "pretrained.tune": "bert_finetune finetune fine_tune",
-    "pretrained.precision": "fp16 bf16 amp mixed_precision",
     "pretrained.layers": "n_bert_layers bert_layers num_hidden_layers",
     "encoder.characters": "charlm use_chars char use_char char_lstm",
     "encoder.characters.embedding": (
@@ -127,6 +126,7 @@ _WITHOUT = {
         "loss loss_fn criterion shuffle batch_norm layer_norm normalization label_smoothing code "
         "verbose quiet debug project wandb wandb_project run max_length max_seq_length max_len "
         "save_steps eval_steps logging_steps decay_steps save_total_limit log_level accumulate "
+        "fp16 bf16 amp mixed_precision "
         "accumulate_grad_batches gradient_accumulation_steps update_every use_pos use_upos "
         "use_feats pos_tags upos xpos feats_dim parser lemmatizer nlp pipeline components punct "
         "tree proj build conf pad_index unk_index fix_len transformed_dim deep_biaff_hidden_dim "

@@ -160,7 +160,7 @@ def _unread(settings: Settings) -> Iterator[tuple[str, str]]:
             (of_tuning, tuned or not anew, f"{tuning} or start=RUN_FOLDER"),
             (of_files, pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
             (["pretrained.layers"], pretrained or not anew or tuned, "encoder.pretrained=FOLDER"),
-            (["pretrained.pieces", "pretrained.precision"], tuned or not anew, tuning),
+            (["pretrained.pieces"], tuned or not anew, tuning),
         ]
     if isinstance(settings, MlpSettings):
         others = [

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from parser import Parser
 from parser.commands import get, pack
@@ -171,6 +171,17 @@ def test_of_a_tuned_encoder_the_first_layers_and_the_pieces_of_the_language_are_
     assert parsed_files.parsed(FrozenModel.load(cut), text) == parsed_files.parsed(
         TrainedModel.load(cut), text
     )
+
+
+def test_a_tuned_encoder_in_floats_of_an_older_folder_is_rounded_when_it_is_read(runs, tmp_path):
+    model = Path(shutil.copytree(runs / TUNING / MODEL, tmp_path / "model"))
+    held = model / HELD
+    save_file(float_weights(load_file(held / WEIGHTS)), held / WEIGHTS, {"format": "pt"})
+    change(model / SETTINGS, set_at("pretrained", "sha256", sums_of(held)))
+    for int8 in (False, True):
+        frozen, trained = (kind.load(model, int8=int8) for kind in (FrozenModel, TrainedModel))
+        expected = parsed(FrozenModel.load(runs / TUNING, int8=int8), runs)
+        assert parsed(frozen, runs) == parsed(trained, runs) == expected
 
 
 _WITHOUT_TORCH = """

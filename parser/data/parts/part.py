@@ -41,11 +41,6 @@ class PretrainedWish(Protocol):
     """How many pieces of its vocabulary are kept if training changes it; None:
     all of the training part's scripts.
     """
-
-    @property
-    def precision(self) -> str:
-        """The numbers that it computes with where training changes it."""
-
     learning_rate: float
     """The learning rate of its parameters."""
     warmup: int

@@ -168,11 +168,6 @@ class PretrainedTokenizer(PieceReader):
 
     rows = 16
 
-    precision = "single"
-    """The numbers that a tuned encoder computes with in training: ``auto``,
-    ``single`` or ``bfloat16``.
-    """
-
     _spec: PretrainedSpec | None = None  # the sizes that its vectors are read with
 
     def __init__(
@@ -194,7 +189,9 @@ class PretrainedTokenizer(PieceReader):
             if kept is not None:
                 self.whole = keep(self.whole, kept)
             super().__init__(json.dumps(tokenizer_of_forms(self.whole)))
-            self.before, self.after = Subwords(json.dumps(self.whole)).special_tokens()
+            # A plain tokenizer knows the special tokens without finding them in forms.
+            reader = self if self.is_plain else Subwords(json.dumps(self.whole))
+            self.before, self.after = reader.special_tokens()
         except (OSError, ValueError) as error:
             raise PretrainedError(f"{folder / TOKENIZER}: {error}") from error
 
@@ -227,7 +224,7 @@ class PretrainedTokenizer(PieceReader):
             tokenizer = tokenizer._with_pieces_of(
                 {form for sentence in sentences for form in sentence.forms}, how.pieces
             )
-        tokenizer.held, tokenizer._spec, tokenizer.precision = how.save, spec, how.precision
+        tokenizer.held, tokenizer._spec = how.save, spec
         return tokenizer
 
     def _with_pieces_of(self, forms: Collection[str], most: int | None) -> PretrainedTokenizer:
@@ -285,9 +282,8 @@ class PretrainedTokenizer(PieceReader):
         sentences: Sequence[AttributeColumns],
         tensors: Mapping[str, np.ndarray],
     ) -> PretrainedTokenizer:
-        same, how = copy(self), wanted.pretrained
-        if how is not None:
-            same.held, same.precision = self.held or how.save, how.precision
+        same = copy(self)
+        same.held |= wanted.pretrained is not None and wanted.pretrained.save
         return same
 
     def completed(self, spec: ClassifierSpec) -> ClassifierSpec:

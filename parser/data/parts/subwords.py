@@ -113,6 +113,11 @@ class PieceReader(FormPart):
         encoding = self._tokenizer.encode(form, add_special_tokens=False)
         return encoding.ids, encoding.tokens
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is read without the package ``tokenizers``; see unigram.py."""
+        return self._plain is not None
+
     def special_tokens(self) -> tuple[list[int], list[int]]:
         """Return the places in the vocabulary of the special tokens that the tokenizer puts before
         and after a text.
