@@ -18,7 +18,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
@@ -227,9 +227,14 @@ class PretrainedEncoder:
             array.to(self._device).split(batch_sizes.WINDOWS_PER_BATCH) for array in (ids, mask)
         )
         hidden_states = []
-        low = torch.is_grad_enabled() and computes_in_bfloat16(self._device)
+        # torch.autocast is refused, even if not enabled, on a kind of device that has none.
+        precision = (
+            torch.autocast(self._device.type, torch.bfloat16)
+            if torch.is_grad_enabled() and computes_in_bfloat16(self._device)
+            else nullcontext()
+        )
         for some_ids, some_mask in zip(*parts, strict=True):
-            with torch.autocast(self._device.type, torch.bfloat16, enabled=low):
+            with precision:
                 outputs = self.transformer(
                     input_ids=some_ids,
                     attention_mask=some_mask,
@@ -317,7 +322,7 @@ def computes_in_bfloat16(device: torch.device) -> bool:
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return bool({"avx512bf16", "amx-bf16"} & instructions())
+    return device.type == "cpu" and bool({"avx512bf16", "amx-bf16"} & instructions())
 
 
 def vector_cache() -> Path:

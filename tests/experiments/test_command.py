@@ -266,7 +266,7 @@ _NEAR = 90
 
 
 def commands_of_the_pages() -> list[str]:
-    """Those of blocks and within lines, but for those whose code an older commit has."""
+    """Those of blocks and within lines, but for programs that only an older commit has."""
     found = []
     for page in sorted((ROOT / "experiments").glob("*.md")):
         blocks = re.split(r"^```\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -280,7 +280,8 @@ def commands_of_the_pages() -> list[str]:
             text = " ".join(prose.split())
             for command_of in re.finditer(r"`(python experiments/[^`]+)`", text):
                 before = text[: command_of.start()][-_NEAR:]
-                if not re.search("[Cc]ommit `?[0-9a-f]{7,8}`?", before):
+                is_here = (ROOT / command_of[1].split()[1]).exists()
+                if is_here or not re.search("[Cc]ommit `?[0-9a-f]{7,8}`?", before):
                     found.append(command_of[1])
     lines = dict.fromkeys(" ".join(line.split()) for line in found)
     # no settings

@@ -23,7 +23,7 @@ from parser.data.parts.subwords import TOKENIZER, WEIGHTS, Subwords, read_pretra
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
 from parser.decoding.search import parse
-from parser.inference.transformer import float_weights
+from parser.inference.transformer import float_weights, rounded_weights
 from parser.model.model import FrozenModel
 from parser.model.trained_model import TrainedModel
 from parser.model_folder import (
@@ -174,14 +174,33 @@ def test_of_a_tuned_encoder_the_first_layers_and_the_pieces_of_the_language_are_
 
 
 def test_a_tuned_encoder_in_floats_of_an_older_folder_is_rounded_when_it_is_read(runs, tmp_path):
-    model = Path(shutil.copytree(runs / TUNING / MODEL, tmp_path / "model"))
-    held = model / HELD
-    save_file(float_weights(load_file(held / WEIGHTS)), held / WEIGHTS, {"format": "pt"})
-    change(model / SETTINGS, set_at("pretrained", "sha256", sums_of(held)))
+    draw = np.random.default_rng(0)
+    floats = {
+        name: tensor + draw.normal(0, 0.01, tensor.shape).astype(np.float32)
+        for name, tensor in float_weights(load_file(runs / TUNING / MODEL / HELD / WEIGHTS)).items()
+    }
+    old, new = (
+        _with_weights(runs, tmp_path / name, tensors)
+        for name, tensors in (("old", floats), ("new", rounded_weights(floats)))
+    )
     for int8 in (False, True):
-        frozen, trained = (kind.load(model, int8=int8) for kind in (FrozenModel, TrainedModel))
-        expected = parsed(FrozenModel.load(runs / TUNING, int8=int8), runs)
-        assert parsed(frozen, runs) == parsed(trained, runs) == expected
+        of_old, of_new = (FrozenModel.load(model, int8=int8) for model in (old, new))
+        part = of_old.vocabularies.parts[-1]
+        pieces, offsets = part.encode_forms([["the", "w1"]]), np.array([0, 3])
+        found, expected = (
+            model.readers[part.name].vectors(pieces, offsets) for model in (of_old, of_new)
+        )
+        assert found.tobytes() == expected.tobytes()
+        trees = parsed(of_new, runs)
+        assert parsed(of_old, runs) == parsed(TrainedModel.load(old, int8=int8), runs) == trees
+
+
+def _with_weights(runs: Path, model: Path, tensors: dict[str, np.ndarray]) -> Path:
+    """Copy the tuned model with other weights of its encoder."""
+    shutil.copytree(runs / TUNING / MODEL, model)
+    save_file(tensors, model / HELD / WEIGHTS, {"format": "pt"})
+    change(model / SETTINGS, set_at("pretrained", "sha256", sums_of(model / HELD)))
+    return model
 
 
 _WITHOUT_TORCH = """
