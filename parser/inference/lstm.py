@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from parser.inference.arithmetic import SinglePrecision
-from parser.kernels import array_kernel, kernel
+from parser.kernels import kernel
 from parser.kernels.products import multiply, width_of
 
 # tanh as a quotient of polynomials, which compilers turn into vector instructions;
@@ -68,6 +68,9 @@ class FrozenLSTM:
         forwards, backwards = self._recurrent
         # A state is as wide as the panels, which may have a few more columns than there are units.
         states = np.zeros((2, len(lengths), width_of(forwards)), self._arithmetic.stored)
+        cells = np.zeros((2, len(lengths), self.hidden), np.float32)
+        products = np.zeros((len(lengths), len(forwards.bias)), np.float32)
+        gates = np.empty(4 * self.hidden, np.float32)
         outputs = np.empty((len(rows), 2 * self.hidden), self._arithmetic.stored)
         _read(
             reached,
@@ -78,6 +81,9 @@ class FrozenLSTM:
             forwards,
             backwards,
             *self._arithmetic.storing,
+            cells,
+            products,
+            gates,
             states,
             outputs,
         )
@@ -93,9 +99,22 @@ def tanh(x):
     return numerator / (_B0 + y * (_B2 + y * (_B4 + y * _B6)))
 
 
-@array_kernel()
+@kernel()
 def _read(
-    reached, starts, lengths, inputs, rows, forwards, backwards, scale, zero, states, outputs
+    reached,
+    starts,
+    lengths,
+    inputs,
+    rows,
+    forwards,
+    backwards,
+    scale,
+    zero,
+    cells,
+    products,
+    gates,
+    states,
+    outputs,
 ):
     """Take all steps of both directions.
 
@@ -105,72 +124,52 @@ def _read(
         inputs, rows: see FrozenLSTM.
         forwards, backwards: the recurrent weights.
         scale, zero: float32, the factor and the term with which states are stored.
-        states: stored[2, sentences, >= hidden], overwritten.
-        outputs: stored[tokens, 2 * hidden], overwritten.
+        cells: float32[2, sentences, hidden], zeros; this and the following arrays are overwritten.
+        products: float32[sentences, >= 4 * hidden], zeros, as the first products are.
+        gates: float32[4 * hidden], workspace.
+        states: stored[2, sentences, >= hidden].
+        outputs: stored[tokens, 2 * hidden].
     """
-    hidden = outputs.shape[1] // 2
-    cells = np.zeros((2, len(starts), hidden), np.float32)
-    products = np.zeros((len(starts), len(forwards.bias)), np.float32)
-    gates = np.empty(4 * hidden, np.float32)
+    hidden = cells.shape[2]
     for t in range(len(reached)):
-        n = reached[t]
         for side in range(2):
-            if t == 0:
-                products[:n] = 0
-            elif side:
-                multiply(states[side], n, backwards, products)
-            else:
-                multiply(states[side], n, forwards, products)
-            _step(
-                t,
-                n,
-                side,
-                starts,
-                lengths,
-                inputs,
-                rows,
-                products,
-                scale,
-                zero,
-                cells[side],
-                gates,
-                states[side],
-                outputs,
-            )
+            if t > 0:
+                recurrent = backwards if side else forwards
+                multiply(states[side], reached[t], recurrent, products)
+            for s in range(reached[t]):
+                token = starts[s] + (lengths[s] - 1 - t if side else t)
+                from_below = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
+                _step(products[s], from_below, scale, zero, cells[side, s], gates)
+                state, output = states[side, s], outputs[token, hidden * side :]
+                for j in range(hidden):
+                    state[j] = gates[j]
+                for j in range(hidden):
+                    output[j] = state[j]
 
 
 @kernel(fastmath={"contract"}, error_model="numpy")
-def _step(
-    t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells, gates, states, outputs
-):
-    """Take step t of the first n sentences in one direction.
+def _step(product, from_below, scale, zero, cell, gates):
+    """Take a step of a sentence in one direction. No argument depends on how states are stored, so
+    that this is compiled once.
 
     Args:
-        side: 1: from the end; 0: from the beginning.
-        products: float32[>= n, >= 4 * hidden],
-            the states before the step times the recurrent weights.
-        cells: float32[sentences, hidden]; this and the following arrays are overwritten.
-        gates: float32[4 * hidden], workspace.
-        states: stored[sentences, >= hidden].
-        outputs: stored[tokens, 2 * hidden].
+        product: float32[>= 4 * hidden], the state before the step times the recurrent weights.
+        from_below: float32[4 * hidden], the input times its weights.
+        scale, zero: see _read.
+        cell: float32[hidden], changed.
+        gates: float32[4 * hidden], overwritten: its first numbers are the new state, which is
+            still to be stored.
     """
-    hidden = cells.shape[1]
-    for s in range(n):
-        token = starts[s] + (lengths[s] - 1 - t if side else t)
-        product, cell, state = products[s], cells[s], states[s]
-        brought = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
-        output = outputs[token, hidden * side : hidden * (side + 1)]
-        # Each loop is over few arrays, so that compilers vectorize it. The order is torch's:
-        # in, forget, new, out.
-        for j in range(2 * hidden):
-            gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + brought[j]))
-        for j in range(2 * hidden, 3 * hidden):
-            gates[j] = tanh(product[j] + brought[j])
-        for j in range(3 * hidden, 4 * hidden):
-            gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + brought[j]))
-        for j in range(hidden):
-            cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
-        for j in range(hidden):
-            state[j] = gates[3 * hidden + j] * tanh(cell[j]) * scale + zero
-        for j in range(hidden):
-            output[j] = state[j]
+    hidden = len(cell)
+    # Each loop is over few arrays, so that compilers vectorize it. The order is torch's:
+    # in, forget, new, out.
+    for j in range(2 * hidden):
+        gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + from_below[j]))
+    for j in range(2 * hidden, 3 * hidden):
+        gates[j] = tanh(product[j] + from_below[j])
+    for j in range(3 * hidden, 4 * hidden):
+        gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + from_below[j]))
+    for j in range(hidden):
+        cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
+    for j in range(hidden):
+        gates[j] = gates[3 * hidden + j] * tanh(cell[j]) * scale + zero

@@ -167,9 +167,10 @@ def _fill_rows(text, tokens, forms, powers, rows):
     kinds, hashes = text.kinds, text.hashes
     n = tokens.shape[1]
     at = EDGE
-    first = 0  # of the paragraph
+    first = np.int64(0)  # of the paragraph; a literal 0 would compile _fill_lines twice
     for t in range(n):
-        start, end = tokens[0, t], tokens[1, t]
+        # int64, so that the kernels below are compiled for no other integers
+        start, end = np.int64(tokens[0, t]), np.int64(tokens[1, t])
         form = stretch(hashes, powers, start, end)
         rows[FORM, at] = form
         rows[PREFIX3, at] = stretch(hashes, powers, start, min(start + 3, end))
@@ -328,8 +329,9 @@ def _begins_anew(rows, at, likely):
 
 @kernel()
 def _find_ends(rows, tokens, last_of_paragraph, model, atoms, keys, ends):
-    at = begun = EDGE
-    quotes = 0
+    # int64, as literals are types of their own, for which kernels would be compiled too
+    at = begun = np.int64(EDGE)
+    quotes = np.int64(0)
     for t in range(tokens.shape[1]):
         quotes = quotes_after(quotes, rows, at)
         if last_of_paragraph[t]:
@@ -354,4 +356,4 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, keys, ends):
                 ends[t] = _begins_anew(rows, at + 1, ends[t])
         at += 1
         if ends[t]:
-            begun, quotes = at, 0
+            begun, quotes = at, np.int64(0)

@@ -145,7 +145,8 @@ def find_tokens(
 def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
     kinds = text.kinds
     n = 0
-    place = 0
+    # int64, as a literal 0 is a type of its own, for which all kernels below would be compiled too
+    place = np.int64(0)
     while place < len(kinds):
         if kinds[place] <= PARAGRAPH:
             place += 1
@@ -245,8 +246,9 @@ def fill_atoms(atoms, i, j, begun, text, forms, powers):
     ) + np.uint64(1)
 
     chunk, then = text.chunks[i], text.chunks[j]
-    start, end = text.chunk_starts[chunk], text.chunk_ends[chunk]
-    stop = text.chunk_ends[then]
+    # int64, so that the kernels below are compiled for no other integers
+    start, end = np.int64(text.chunk_starts[chunk]), np.int64(text.chunk_ends[chunk])
+    stop = np.int64(text.chunk_ends[then])
     offset = np.uint64(i - start + 1) << np.uint64(56)
     rest = min(stop - j, 8)
     atoms[n + 1] = stretch(hashes, powers, start, end) ^ offset
@@ -266,8 +268,11 @@ def fill_atoms(atoms, i, j, begun, text, forms, powers):
     longer = stretch(hashes, powers, begun, j + 1)
     atoms[n + 14] = longer
     following, before = then + 1, chunk - 1
-    next_start, next_end = text.chunk_starts[following], text.chunk_ends[following]
-    earlier = stretch(hashes, powers, text.chunk_starts[before], text.chunk_ends[before])
+    next_start = np.int64(text.chunk_starts[following])
+    next_end = np.int64(text.chunk_ends[following])
+    earlier = stretch(
+        hashes, powers, np.int64(text.chunk_starts[before]), np.int64(text.chunk_ends[before])
+    )
     atoms[n + 15] = stretch(hashes, powers, next_start, next_end) + np.uint64(1)
     atoms[n + 16] = kinds[next_start]
     atoms[n + 17] = earlier + np.uint64(1)
