@@ -11,9 +11,11 @@ acute accents. Most treebanks have none.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
+from os.path import commonprefix
 
 # The bonus of a rule's score (a logit) if its lemma is known,
 # and the further bonus if it is known with the same UPOS.
@@ -24,8 +26,7 @@ KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 # a class of words, such as numbers.
 _SHARE, _FEWEST, _SPELLINGS = 0.1, 2, 20
 
-# In characters: longer beginnings of lemmas, and longer forms, are not kept:
-# memory grows with the square of the length.
+# In characters: longer beginnings of lemmas, and longer forms, are not compared.
 _LONGEST = 50
 
 LemmaOfUpos = tuple[str, str]
@@ -56,11 +57,7 @@ class KnownLemmas:
         self._spelled: dict[str, str] = {}
         for lemma in self._known if written_for else ():
             self._spelled.setdefault(lemma.translate(self._settled), lemma)
-        self._beginnings = {
-            key[:length]
-            for key in map(self._key, self._known)
-            for length in range(min(len(key), _LONGEST) + 1)
-        }
+        self._keys = sorted({self._key(lemma)[:_LONGEST] for lemma in self._known})
 
     def _key(self, characters: str) -> str:
         """Return a key that is the same for lemmas that differ only in case and spelling; a
@@ -102,9 +99,13 @@ class KnownLemmas:
         """
         key = self._key(form)
         if len(form.lower()) == len(key) == len(form):
-            for length in range(1, min(len(form), _LONGEST) + 1):
-                if key[:length] not in self._beginnings:
-                    return length - 1
+            begun = key[:_LONGEST]
+            place = bisect_left(self._keys, begun)
+            # Among sorted keys, those that share most with another stand next to it.
+            near = self._keys[max(place - 1, 0) : place + 1]
+            length = max((len(commonprefix([begun, other])) for other in near), default=0)
+            if length < len(begun):
+                return length
         return len(form)
 
     def gain(self, lemma: str, upos: str, without: Collection[LemmaOfUpos] = ()) -> float:
