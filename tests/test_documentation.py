@@ -347,7 +347,7 @@ def test_make_from_another_folder(target, tmp_path):
 def test_the_readme_is_short_and_its_table_is_that_of_a_training():
     """Scores depend on the processor."""
     assert len(PAGES[0].read_text(encoding="utf-8").split()) <= 900
-    table = next(text for language, text in blocks(PAGES[0]) if language == "console")
+    table = next(text for _, text in blocks(PAGES[0]) if text.lstrip().startswith("UAS"))
     scores = dict.fromkeys(("uas", "las", "las_universal", "uas_nopunct", "las_nopunct"), 90.0)
     parts = {"dev": scores, "test": scores}
     made = final_table(parts | {"after_first_pass": parts})
@@ -364,7 +364,7 @@ def skip_without_tokenizer() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_shows_what_it_takes_from_elsewhere_and_what_commands_print(page):
-    if "parse.py en text.txt --text" in page.read_text(encoding="utf-8"):
+    if re.search(r"\bparse(\.py)? en .*--text", page.read_text(encoding="utf-8")):
         skip_without_tokenizer()
     stale = [str(file.relative_to(ROOT)) for file, _ in documentation.renewed(page)]
     assert stale == [], f"stale; {documentation.COMMAND} renews them"
