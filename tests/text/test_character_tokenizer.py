@@ -30,7 +30,7 @@ from parser.text.characters import (
 from parser.text.kinds import find_kinds, whole_kinds
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, rules_of
 from parser.text.sentence_ends import token_rows
-from parser.text.tokens import Token
+from parser.text.tokens import Paragraph, Token
 from parser.training.text import examples
 from parser.training.text.learning_texts import disturbed_text, f1, plain_text
 from parser.training.text.logistic_regression import LogisticRegression
@@ -615,6 +615,27 @@ def test_the_copy_has_paragraphs_in_lines_and_lower_case():
     written = disturbed_text(paragraphs, 1, attach=False).text
     assert re.search(r"[^\n]\nDogs", written)  # no other mode has one line end between paragraphs
     assert "dogs bark" in written
+
+
+def test_sentences_of_a_script_without_blanks_stand_side_by_side():
+    def paragraph(*sentences: str, space_after: bool) -> Paragraph:
+        return [
+            [
+                Token(form, (form,), space_after and number < len(forms))
+                for number, form in enumerate(forms, 1)
+            ]
+            for forms in map(str.split, sentences)
+        ]
+
+    chinese = [paragraph("我 去 。", "他 来 了 。", space_after=False)] * 30
+    assert plain_text(chinese[:2]).text == "我去。他来了。\n\n我去。他来了。"
+    assert " " not in disturbed_text(chinese, 1, attach=False).text
+    # SpaceAfter=No at the end of a sentence need not mean that the next one follows at once.
+    german = [paragraph("Wir gehen jetzt", "Er kam", space_after=True)]
+    assert plain_text(german).text == "Wir gehen jetzt Er kam"
+
+    found = train_tokenizer(chinese, None, 1).split("他去。我来了。")
+    assert shown(found) == ["他 去 。", "我 来 了 。"]
 
 
 def test_addresses_are_never_cut(tokenizer):

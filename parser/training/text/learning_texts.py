@@ -26,6 +26,9 @@ _SENTENCES_OF_FOLD = 20
 # The marks of a treebank have blanks before them if this share of them has.
 _SPACED_MARKS = 0.9
 
+# A script has no blanks if at most this share of the tokens within sentences has one after it.
+_UNSPACED = 0.1
+
 # How groups of sentences are written, see _Disturbance, and the share of groups in lower case. It
 # is that of the sentences that begin so, within limits: without any such group, cy had hardly an
 # end of a sentence right in a text in lower case.
@@ -103,15 +106,15 @@ class _Writer:
 
 
 def plain_text(paragraphs: Iterable[Paragraph]) -> LearningText:
-    """Return the text of paragraphs, with a blank between sentences and a blank line between
-    paragraphs.
+    """Return the text of paragraphs, with a blank between sentences, unless the script has none,
+    and a blank line between paragraphs.
     """
-    writer = _Writer()
-    number = 0
+    writer, paragraphs = _Writer(), list(paragraphs)
+    number, unspaced = 0, is_unspaced(paragraphs)
     for paragraph in paragraphs:
         for place, sentence in enumerate(paragraph):
             if number:
-                writer.separate(" " if place else "\n\n")
+                writer.separate(_before(paragraph, place, unspaced))
             for token, is_last in _with_last(sentence):
                 writer.add(token.form, token.words, number // _SENTENCES_OF_FOLD % FOLDS, is_last)
                 if token.space_after and not is_last:
@@ -133,9 +136,10 @@ def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) 
     small = [sentence[0].form[:1].islower() for sentence in chain.from_iterable(paragraphs)]
     lower = min(max(sum(small) / max(len(small), 1), _LEAST_LOWER), _MOST_LOWER)
     how, left, number = _Disturbance.drawn(random, lower), 0, 0
+    unspaced = is_unspaced(paragraphs)
     for paragraph in paragraphs:
         for place, sentence in enumerate(paragraph):
-            separator = " " if place else "\n\n"
+            separator = _before(paragraph, place, unspaced)
             if left == 0 or not (place or how.mode == "paragraphs"):
                 before, how = how, _Disturbance.drawn(random, lower)
                 left = int(random.choice((3, 6, 12, 25)))
@@ -218,6 +222,25 @@ def _attached(tokens: Sequence[Token]) -> list[Token]:
         )
         attached.append(Token(token.form, token.words, space_after))
     return attached
+
+
+def is_unspaced(paragraphs: Sequence[Paragraph]) -> bool:
+    """Return whether a treebank is of a script without blanks between words and sentences, such as
+    Chinese.
+
+    Elsewhere, SpaceAfter=No at the end of a sentence often says only that the sentence ends.
+    """
+    after = [
+        token.space_after for sentence in chain.from_iterable(paragraphs) for token in sentence[:-1]
+    ]
+    return bool(after) and float(np.mean(after)) <= _UNSPACED
+
+
+def _before(paragraph: Paragraph, place: int, unspaced: bool) -> str:
+    """Return what separates a sentence of a paragraph from the sentence before it."""
+    if not place:
+        return "\n\n"
+    return "" if unspaced and not paragraph[place - 1][-1].space_after else " "
 
 
 def _with_last(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
