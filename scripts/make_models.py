@@ -444,13 +444,15 @@ def _contributors(folder: Path) -> str:
 
 
 def _run(command: str, *words: str) -> None:
-    """Run a command of this checkout, on one thread."""
+    """Run a command of this checkout, on one thread; end with it if it fails, as it says why."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / f"{command}.py"), *words],
-        check=True,
+        check=False,
         env=os.environ | threads,
     )
+    if done.returncode:
+        sys.exit(done.returncode)
 
 
 def _cpu_seconds() -> float:

@@ -182,3 +182,12 @@ def test_treebanks_of_other_kinds_are_of_the_same_release(tmp_path):
     assert other.name == "UD_English-ESLSpok 2.16"
     assert other.test(tmp_path) == tmp_path / "UD_English-ESLSpok" / "en_eslspok-ud-test.conllu"
     assert make_models.MODELS["en-text"].others == make_models.MODELS["en"].others
+
+
+def test_without_the_treebanks_the_error_of_training_is_the_last_line(tmp_path, capfd):
+    with pytest.raises(SystemExit) as ended:
+        make_models.make(
+            "cy", make_models.MODELS["cy"], tmp_path / "nowhere", tmp_path / "run", tmp_path
+        )
+    assert ended.value.code == 1
+    assert capfd.readouterr().err.splitlines()[-1].startswith("error: treebank.train=")
