@@ -169,7 +169,7 @@ MODELS = {
         settings=(
             "encoder.pretrained=pretrained/e5-small",
             *_SMALL_LEMMAS,
-            "second_pass.most_words=410000",
+            "optimizer.batch_size=500",
         ),
         encoder=_E5,
         others=_OTHER_ENGLISH,
