@@ -29,8 +29,8 @@ _SPACED_MARKS = 0.9
 # A script has no blanks if at most this share of the tokens within sentences has one after it.
 _UNSPACED = 0.1
 
-# How groups of sentences are written, see _Disturbance. The share of groups in lower case is that of
-# the sentences that begin so, within these limits: without such groups, hardly an end of a
+# How groups of sentences are written, see _Disturbance. The share of groups in lower case is that
+# of the sentences that begin so, within these limits: without such groups, hardly an end of a
 # sentence was right in text of cy in lower case.
 _MODES = (*2 * ("wrap", "lines", "paragraphs"), "chat", "plain")
 _LEAST_LOWER, _MOST_LOWER = 0.03, 0.06
