@@ -1,14 +1,14 @@
 """Exact optimal transitions for any gold tree, in amortised O(n^2) per transition: context rows.
 
-We know of no such algorithm in the literature. Nederhof 2019 (N19), Section 7, suggests to reuse
-values between the configurations of one computation, for the linear algorithm, but does not pursue
-it. Here values are reused, for any gold tree. The starting point is N19, Section 4: the value of a
+We know of no such algorithm in the literature. Nederhof 2019 (N19), Section 7, suggests reusing
+values between the configurations of one computation, in the linear algorithm, but does not pursue
+it. Here they are reused for any gold tree. The starting point is N19, Section 4: the value of a
 configuration is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4 (p =
 stack element below the top, s = the top or a buffer node).
 
 All constituents of a derivation that contain the stack top lie on one path from the root of the
-derivation down to the top. They combine with constituents inside the buffer, which depend only on
-the sentence (its chart), or with stack elements. Stack elements below the top are bare until a
+derivation down to the top. They combine with constituents inside the buffer, which depend on the
+sentence alone (its chart), or with stack elements. Stack elements below the top are bare until a
 constituent that contains the top meets them. So the dynamic program is a longest path. It is
 followed from the root down, with outside values instead of inside values. Then the part of the
 stack seen so far is a prefix s_0..s_d, and the part of the buffer still to be seen is given by one
@@ -57,7 +57,7 @@ The chart costs O(n^3) once per sentence.
 Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, with rows rounded up to blocks of 8.
 Memory is reserved by bind(), and taken when a sentence is first scored, up to ``max_bytes`` for all
 sentences together. Beyond that, the sentences that came first are dropped, and computed again when
-they return. So work on no more sentences at a time than fit (a gigabyte holds 150,000 sentences of
+they return. So score no more sentences at a time than fit (a gigabyte holds 150,000 sentences of
 20 tokens). A sentence that does not fit alone is refused.
 
 The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena:
@@ -109,8 +109,8 @@ MAX_BYTES = 2**30
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
 
-# For numba a literal True has another type than a bool:
-# the kernels that take it would be compiled twice.
+# To numba, a literal True is of another type than a bool:
+# kernels that take both would be compiled twice.
 _TAKES_LEFT = np.bool_(True)
 
 

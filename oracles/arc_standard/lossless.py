@@ -3,12 +3,12 @@ in nearly constant time, for partial trees.
 
 An exact oracle counts the edges that can still be made; its time grows with the square of the
 sentence or faster. To keep given edges, it is enough to know which transitions lose none. A partial
-tree whose edges are part of a projective tree can be made whole; so as long as only such
-transitions are taken, some transition loses nothing. We know of no such rules for partial trees in
-the literature. The scores of context_rows are the reference: on such a way, these transitions have
-the highest score.
+tree whose edges are part of a projective tree can be made whole; so as long as only these
+transitions are taken, one of them can be taken next. We know of no such rules for partial trees in
+the literature. The scores of context_rows are the reference: while no edge is lost, these
+transitions have the highest score.
 
-Where the edges are not part of one projective tree, a largest set that is stands for them
+If the edges are not part of one projective tree, a largest subset that is takes their place
 (projectivization/largest_part.py). It is chosen before the first step. So a sentence whose edges
 exclude each other takes no longer than others.
 
@@ -26,8 +26,8 @@ subtree: so b must be able to descend from it. Every other stack element can bec
 a node further right without children of its own.
 
 Why these rules suffice: take a projective tree with all known edges that can still be made. If a
-transition removes a node without known edges, the children that it has in this tree move to one of
-them, or to its head. The tests compare all configurations of small sentences.
+transition removes a node without known edges, its children in this tree move to one of them, or to
+its head. The tests compare all configurations of small sentences.
 
 Complexity: O(n) per sentence to bind, at worst O(n^2) where edges exclude each other; O(k log k)
 per configuration at worst, plus the depth of b among the known edges.

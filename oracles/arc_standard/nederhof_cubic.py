@@ -16,7 +16,7 @@ one, see edge_weights.py):
    Section 8.2): with heads 3 4 0 0, stack (0) and buffer 1..4, shift would score 4 instead of 3.
 2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by
    bind(); oracles.charts.sentence_chart. O(k m^2) per configuration.
-3. From nothing: O((k + m)^3).
+3. From scratch: O((k + m)^3).
 
 The strategies, as restrictions on the configuration after the transition:
 
@@ -54,7 +54,7 @@ from oracles.interface import (
 from oracles.kernel_cache import array_kernel
 from oracles.trees import GoldChildren, Trees
 
-# Sentence charts take 3 n^2 bytes; sentences that do not fit are scored from nothing.
+# Sentence charts take 3 n^2 bytes; sentences that do not fit are scored from scratch.
 MAX_CHART_BYTES = 256 * 2**20
 
 
@@ -67,7 +67,7 @@ class NederhofCubic(Oracle):
         drop_non_critical: for projective gold trees, leave out the buffer nodes that
             critical_nodes.py does not keep.
         share_chart: for other trees, compute the constituents inside the buffer once per sentence.
-            Without both: from nothing.
+            Without both: from scratch.
     """
 
     name: ClassVar[str] = "nederhof_cubic"

@@ -2,9 +2,8 @@
 Nederhof 2019 (N19), Sections 5 and 6.
 
 For a stack a_0..a_k, nederhof_quadratic visits every pair i < j once: a_j on top, a_i directly
-below it, the elements between them reduced into a_j. In nederhof_linear, a_j visits only those a_i
-below it where there is a choice. It is truly linear: no table of (k + 1)^2 entries is kept or
-cleared.
+below it, the elements between them reduced into a_j. nederhof_linear visits only the pairs where
+there is a choice. It is truly linear: no table of (k + 1)^2 entries is kept or cleared.
 
 Complexity: O(k^2 + m) and O(k + m) per configuration of k + 1 stack elements and m buffer nodes;
 O(n) per sentence to bind.
@@ -23,8 +22,8 @@ stack, and which chain node can still take children. With a_i directly below the
 be the last chain node that has a stack child above a_i. The chain nodes before it have no stack
 children left, and the nodes after it are untouched. So three cases remain:
 
-    FRESH   chain(i) can still take a_i.. as left children, and a_i..
-            the whole rest of the buffer as right children
+    FRESH   chain(i) can still take a_i and those below it as left children,
+            and these the whole rest of the buffer as right children
     SPENT   chain(i) became a child of a stack element and lost its own gold edge (cost 1);
             the chain after it is fresh
     GONE    the root of chain(i)'s component in the buffer became such a child (no cost now; but if

@@ -1,8 +1,7 @@
-"""The table of the parsers of sentences, from which the first parser that does what is wanted is
-chosen.
+"""The table of sentence parsers; the first one that does what is wanted is chosen.
 
 Each row of ``SEARCHES`` says what a parser can do; faster ones stand first. A parser is imported
-only when it is chosen: each module with compiled loops makes commands start later.
+only when it is chosen: each module with compiled loops makes commands start more slowly.
 docs/oracles_and_systems.md prints the table by system.
 """
 
@@ -97,8 +96,8 @@ class Search:
         kind: the kind of models that it parses with.
         can: its abilities.
         make: makes it from the class, a model and a wish.
-        systems: whether it parses with a transition system; None: with all.
-        only: by ability, which models have it.
+        systems: whether it parses with a transition system; None: with any.
+        only: for some abilities, the models with which it has them.
     """
 
     parser: str
@@ -137,8 +136,8 @@ def searches(model: ParserModel, wish: SearchWish) -> list[Search]:
 
 
 def search_for(model: ParserModel, wish: SearchWish | None = None) -> SentenceParser:
-    """Return the fastest parser that does what is wanted, with the model's present weights; by
-    default, it parses greedily.
+    """Return the fastest parser that does what is wanted, with the model's present weights;
+    without a wish, one that parses greedily.
 
     With ``k_best``, it is a KBestParser; with ``lattices``, a LatticeParser.
 

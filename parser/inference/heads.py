@@ -1,6 +1,6 @@
 """A frozen biaffine scorer of heads: log probabilities of arcs, without torch.
 
-HeadScorer (networks/tasks.py) is its version for training, and the reference implementation.
+HeadScorer (networks/tasks.py) is the version for training, and the reference implementation.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class FrozenHeadScorer:
     def arc_scores(
         self, vectors: np.ndarray, offsets: np.ndarray
     ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Return a function from arcs, int[arcs] words and int[arcs] heads, to
+        """Return a function from arcs (int[arcs] words and int[arcs] heads) to their scores,
         float32[arcs, relations], in nats.
 
         A score is the log probability of the head among all tokens of the sentence,

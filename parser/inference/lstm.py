@@ -119,13 +119,13 @@ def _read(
     """Take all steps of both directions.
 
     Args:
-        reached: int64[steps], how many sentences, the first ones, have a token at each step.
+        reached: int64[steps], how many sentences (the first ones) have a token at each step.
         starts, lengths: int64[sentences], where the sentences begin, and how many tokens they have.
         inputs, rows: see FrozenLSTM.
         forwards, backwards: the recurrent weights.
         scale, zero: float32, the factor and the term with which states are stored.
         cells: float32[2, sentences, hidden], zeros; this and the following arrays are overwritten.
-        products: float32[sentences, >= 4 * hidden], zeros, as the first products are.
+        products: float32[sentences, >= 4 * hidden], zeros, the products of the first step.
         gates: float32[4 * hidden], workspace.
         states: stored[2, sentences, >= hidden].
         outputs: stored[tokens, 2 * hidden].
@@ -150,18 +150,18 @@ def _read(
 @kernel(fastmath={"contract"}, error_model="numpy")
 def _step(product, from_below, scale, zero, cell, gates):
     """Take a step of a sentence in one direction. No argument depends on how states are stored, so
-    that this is compiled once.
+    this is compiled only once.
 
     Args:
         product: float32[>= 4 * hidden], the state before the step times the recurrent weights.
         from_below: float32[4 * hidden], the input times its weights.
         scale, zero: see _read.
         cell: float32[hidden], changed.
-        gates: float32[4 * hidden], overwritten: its first numbers are the new state, which is
-            still to be stored.
+        gates: float32[4 * hidden], overwritten: its first numbers are the new state, not stored
+            yet.
     """
     hidden = len(cell)
-    # Each loop is over few arrays, so that compilers vectorize it. The order is torch's:
+    # Each loop reads few arrays, so that compilers vectorize it. The gates are in torch's order:
     # in, forget, new, out.
     for j in range(2 * hidden):
         gates[j] = _HALF + _HALF * tanh(_HALF * (product[j] + from_below[j]))

@@ -6,8 +6,8 @@ for each piece. Attention, sums and normalization are in single precision. A mod
 tuned encoder with its matrices in 8 bits.
 
 Each piece is computed by itself, except that it attends to the pieces of its window; so a vector
-depends on its sentence alone, whatever is read with it. networks/pretrained.py computes the same
-with transformers, which is the reference implementation.
+depends on its sentence alone, whatever sentences are read with it. The reference implementation,
+networks/pretrained.py, computes the same with transformers.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ KINDS = ("bert", "roberta", "xlm-roberta", "camembert")
 """The ``model_type`` of the encoders that are read without transformers."""
 
 SCALES = ".scales"
-"""What the name of the scales of a matrix in 8 bits ends with;
-it begins with the name of the matrix.
-"""
+"""The scales of a matrix in 8 bits have the name of the matrix with this ending."""
 
 _TABLE = "embeddings.word_embeddings.weight"
 # Small tables, which are not rounded.
@@ -55,7 +53,7 @@ class EncoderConfig(NamedTuple):
         heads: the attention heads of a layer.
         epsilon: added to variances.
         first_position: the position of the first piece.
-        positions: how many pieces a window may have, with the special tokens.
+        positions: how many pieces a window may have, special tokens included.
     """
 
     layers: int
@@ -70,7 +68,7 @@ class EncoderConfig(NamedTuple):
         None for an encoder that is not read here.
 
         Raises:
-            KeyError, TypeError: a size is missing, or is no number.
+            KeyError, TypeError: a size is missing, or is not a number.
         """
         usual = (
             config.get("hidden_act") == "gelu"
@@ -93,9 +91,7 @@ class EncoderConfig(NamedTuple):
 
 
 class _Product(NamedTuple):
-    """A matrix of the encoder; ``bias``: float32[outputs],
-    added after rounded vectors are scaled.
-    """
+    """A matrix of the encoder; ``bias``: float32[outputs], added after products are scaled."""
 
     panels: Panels
     bias: np.ndarray
@@ -127,7 +123,7 @@ class FrozenTransformer:
         config: the sizes.
         tensors: the weights by their names in transformers; a matrix may be int8,
             with its scales beside it (SCALES).
-        layers: how many of its last layers are read; the embeddings are one more layer,
+        layers: how many of its last layers are returned; the embeddings are one more layer,
             below the others.
         before, after: the numbers of the special tokens that a window begins and ends with.
         int8: whether weights and inputs of products are rounded to 8 bits.
@@ -273,7 +269,7 @@ class FrozenTransformer:
         return np.stack([over.vectors(vectors) for vectors in by_layer], axis=1).astype(np.float16)
 
     def _read(self, pieces: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-        """Return float32[pieces, width] of each layer that is read.
+        """Return float32[pieces, width] of each layer that is returned.
 
         Args:
             pieces: int64[pieces], the numbers of the pieces of some windows side by side.
@@ -304,7 +300,7 @@ class FrozenTransformer:
         products = np.empty((n, len(product.panels.bias)), np.float32)
         scales = np.ones(n, np.float32)
         if self._int8:
-            # what pads it meets weights of 0
+            # the padding meets weights of 0
             integers = np.zeros((n, width_of(product.panels)), np.uint8)
             _round(vectors, integers, scales)
             multiply(integers, n, product.panels, products)
@@ -343,7 +339,7 @@ class _Matrix(NamedTuple):
 
 def rounded_weights(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the weights of an encoder as a model's folder holds them: matrices in 8 bits,
-    all else in single precision. What is in 8 bits stays as it is.
+    all else in single precision. What is already in 8 bits stays so.
     """
     rounded: dict[str, np.ndarray] = {}
     for name, tensor in tensors.items():
@@ -378,8 +374,8 @@ def _batches(sizes: np.ndarray, most: int) -> list[tuple[int, int]]:
     return [(first, last) for first, last in pairwise(borders) if last > first]
 
 
-# exp(x) = 2 ** n * exp(r): n and r of x / ln 2, and exp(r) by a polynomial (Cephes, expf).
-# Compilers turn it into vector instructions, which is not true of the library's function.
+# exp(x) = 2 ** n * exp(r), where n is x / ln 2 rounded; exp(r) by a polynomial (Cephes, expf).
+# Compilers turn it into vector instructions, unlike the library's function.
 _LOG2E, _LN2_HIGH, _LN2_LOW = _F(1.44269504088896341), _F(0.693359375), _F(-2.12194440e-4)
 _E0, _E1, _E2 = _F(1.9875691500e-4), _F(1.3981999507e-3), _F(8.3334519073e-3)
 _E3, _E4, _E5 = _F(4.1665795894e-2), _F(1.6666665459e-1), _F(5.0000001201e-1)
@@ -411,13 +407,13 @@ def exponential(x):
     return _F(0) if below else y * power.view(np.float32)
 
 
-# How many sums are added up side by side, then one after the other: a fixed order on any processor.
+# How many partial sums are made side by side, then added one by one: the same order everywhere.
 _SUMS = 16
 
 
 @kernel(fastmath={"contract"}, error_model="numpy", inline="always")
 def gelu(x):
-    """Return x times the probability that a standard normal number is below x, of a float32
+    """Return a float32 x times the probability that a standard normal number is below x
     (Hendrycks and Gimpel 2016).
     """
     z = abs(x) * _ROOT
@@ -519,7 +515,7 @@ def _attend(projected, ends, heads, attended):
     longest = 0
     for w in range(len(ends) - 1):
         longest = max(longest, ends[w + 1] - ends[w])
-    # Rows of whole tiles; their rests are zeros, or are not read.
+    # Rows are padded to whole tiles; the padding is 0, or is not read.
     columns, wide = longest + -longest % WIDTH, size + -size % WIDTH
     keys = np.zeros((size, columns), np.float32)
     values = np.zeros((longest, wide), np.float32)

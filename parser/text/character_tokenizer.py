@@ -41,7 +41,7 @@ from parser.text.token_ends import TokenEndModel, find_tokens
 from parser.text.tokens import SplitSentence
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
-# Increase it when the atoms change, so that older weights are refused rather than misread.
+# Increase it when the features change, so that older weights are refused rather than misread.
 _FORMAT = 1
 _WHITE = re.compile(r"[\s\0]+")
 
@@ -56,7 +56,7 @@ class CharacterTokenizer:
         words: the words of multiword tokens.
         whole: the kinds of text that are never cut; see kinds.py.
         kinds: the version of their patterns.
-        abbreviations: those in the table of forms, for people.
+        abbreviations: those in the table of forms, for people to read.
     """
 
     finds_sentences = True
@@ -97,8 +97,8 @@ class CharacterTokenizer:
         return tokenizer
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
-        """Return the sentences of a text; none goes on after the end of a paragraph,
-        or with LINE and PARAGRAPH of a line.
+        """Return the sentences of a text; none extends beyond its paragraph,
+        or beyond its line with LINE and PARAGRAPH.
 
         The sentences of a paragraph do not depend on the other paragraphs.
         """
@@ -131,7 +131,7 @@ class CharacterTokenizer:
         return [SplitSentence(forms[a:b], words[a:b], places[a:b], lines[a:b]) for a, b in limits]
 
     def save(self, folder: Path, notes: Mapping[str, Any] | None = None) -> None:
-        """Write it into a folder; ``notes`` are for people."""
+        """Write it into a folder; ``notes`` are for people to read."""
         tensors = {
             "tokens.weights": self.tokens.weights,
             "tokens.candidates": self.tokens.candidates.astype(np.uint8),
@@ -217,7 +217,7 @@ def _forms(
 ) -> tuple[list[str], list[str]]:
     """Return the tokens in NFC, and as they stand in the text, each with single blanks within.
 
-    Both are one list if they are the same.
+    If all are in NFC, both are the same list.
     """
     flat = characters.codes.tobytes().decode("utf-32-le", "surrogatepass").replace("\n", " ")
     starts, stops = bounds.tolist()

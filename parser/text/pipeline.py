@@ -1,13 +1,13 @@
-"""The way of a text: blocks, one pass over their characters, the segmenter,
-and the notes of CoNLL-U about spaces.
+"""The way from text to CoNLL-U: blocks, one pass over their characters, the segmenter,
+and notes about spaces.
 
-Commands, library, server, spaCy, workers and training hold one ``TextPipeline``.
-Each part owns one thing:
+Commands, library, server, spaCy, workers and training all use a ``TextPipeline``.
+Each of its parts has one job:
 
 * blocks.py: which white space ends a line or a paragraph, and where a long text is cut.
 * A ``Splitter``, the tokenizer or ``BlankSplitter``: the tokens of a block with their places in it,
   and the ends of sentences.
-* segmenter.py, where there is one: the ends of sentences within a paragraph, from the words.
+* segmenter.py, if the model has a segmenter: the ends of sentences within a paragraph, from words.
 * This module: the places of tokens in the whole text, which sentences begin paragraphs,
   SpaceAfter and the rest of MISC.
 """
@@ -63,7 +63,7 @@ class Splitter(Protocol):
     finds_sentences: bool
 
     def split(self, text: str, sentences: SentenceEnds = SentenceEnds.MODEL) -> list[SplitSentence]:
-        """Return the sentences of a text; a sentence ends where a paragraph does,
+        """Return the sentences of a text; none extends beyond its paragraph,
         see SentenceEnds.
         """
 
@@ -186,7 +186,7 @@ class TextPipeline:
                 "folder of a model with a tokenizer, or train one: "
                 f"{TRAIN_TOKENIZER.format('MODEL')}"
             )
-        # compiled loops that CoNLL-U does not need
+        # imported only here: CoNLL-U does not need its compiled loops
         from parser.text.character_tokenizer import CharacterTokenizer
 
         loaded = CharacterTokenizer.load(path.parent)
@@ -310,8 +310,8 @@ class TextPipeline:
         ]
 
     def _joined(self, paragraph: list[list[Token]]) -> list[list[Token]]:
-        """Return the sentences of the segmenter,
-        joined where one ends with an abbreviation of the user's that goes on.
+        """Return the segmenter's sentences,
+        joined where a sentence goes on after a user's abbreviation.
         """
         if not self._abbreviations:
             return paragraph
@@ -374,7 +374,7 @@ def _placed(
     ranges: bool = False,
 ) -> Iterator[list[TokenizedSentence]]:
     """Yield the sentences of each block, with MISC, once the next token is found:
-    the space before it belongs to them.
+    the space before that token is in their MISC.
     """
     ends = paragraph_ends(sentences)
     waiting: tuple[Block, list[list[Token]], str | None, bool] | None = None
@@ -408,7 +408,7 @@ def _with_misc(
     Args:
         block_tokens: the tokens of its sentences.
         before: the space before it, if it is the first with a token.
-        begins: whether it begins with a paragraph.
+        begins: whether a paragraph begins with it.
         after: the space after its last token.
         ends: of paragraphs.
         ranges: write TokenRange.
@@ -487,7 +487,7 @@ def _segmenter_of(folder: Path) -> Segmenter | None:
     """
     if not (folder / SEGMENTER).is_file():
         return None
-    # compiled loops that a model without one does not need
+    # imported only here: a model without one does not need its compiled loops
     from parser.text.segmenter import Segmenter
 
     return Segmenter.load(folder)

@@ -18,8 +18,8 @@ train(plan, folder)
     check               the saved model is loaded
 
 For example, beam=global is a GlobalPlan. GlobalPass makes a BeamObjective of it. The Trainer draws
-batches, the objective searches them and computes gradients, and the optimizer takes a step
-(fitting/trainer.py).
+batches, the objective parses them with a beam and computes gradients, and the optimizer takes a
+step (fitting/trainer.py).
 """
 
 from __future__ import annotations
@@ -65,12 +65,6 @@ from parser.training.run_folder import CheckpointError, Manifest, Progress
 from parser.training.stages import STAGES, learn_splitting
 
 log = logging.getLogger(__name__)
-
-# The length in words of the example sentence in a model's folder.
-_SHORT = range(4, 10)
-
-# A model parses in 8 bits if that costs its encoder at most this much LAS on dev.
-_LOST_IN_8_BITS = 0.1
 
 
 def train(
@@ -149,7 +143,8 @@ class Run:
         vectors: see Corpus.new().
 
     Attributes:
-        plan, folder: see above; the plan is for the words of the training split.
+        folder: see above.
+        plan: what is trained and how, adjusted to the size of the training split.
         corpus: the splits of the treebank.
         example: see example_sentence().
         evaluation: measures the model on dev and test.
@@ -217,7 +212,7 @@ class Run:
 
     def _fit(self, pass_: TrainingPass[Any]) -> dict[str, Tensor]:
         """Train the remaining epochs of a pass; return the weights of its best epoch,
-        none without a dev split.
+        or nothing without a dev split.
         """
         progress, saved, done = self._progress, self._saved, self._progress.epochs_done
         best = saved.pop("best", {})
@@ -304,7 +299,7 @@ def _cpu_seconds() -> float:
 
 
 def _last_state(folder: Path, manifest: Manifest) -> tuple[Progress, Saved]:
-    """Return the state of the run that was interrupted in this folder; a new run has no tensors."""
+    """Return the state of the run interrupted in this folder; a new run has no tensors."""
     path = folder / run_folder.CHECKPOINT
     if not path.exists():
         return Progress(manifest=asdict(manifest)), {}

@@ -1,8 +1,8 @@
 """The stages of a run: it trains, changes the model or its folder once more,
 and reports its measurements.
 
-The order matters: tasks such as lemmas are learned for the arithmetic that parsing will use, both
-change the scores of the last pass, and a model's folder is checked when all is in it.
+The order matters: tasks such as lemmas are learned in the arithmetic that parsing will use; metrics
+come after both, which change the scores of the last pass; a folder is checked when complete.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Stage(NamedTuple):
 
     Attributes:
         name: for the log at level debug.
-        do: does it; returns entries of metrics.json.
+        do: runs it; returns entries of metrics.json.
     """
 
     name: str
@@ -51,11 +51,11 @@ def _train(run: Run) -> dict[str, Any]:
 
 
 def _choose_arithmetic(run: Run) -> dict[str, Any]:
-    """Let the encoder multiply in 8 bits if dev loses little LAS by it;
+    """Let the encoder multiply in 8 bits if this costs little LAS on dev;
     the scores of the last pass are then for 8 bits.
 
-    Without scores of dev, a model that is trained further multiplies as before. A resumed run does
-    it again, with the same result.
+    Without scores of dev, a model that is trained further multiplies as before. A resumed run
+    chooses again, with the same result.
     """
     model, single = run.model, run.scores["dev"]
     if isinstance(model, LinearModel) or not model.contextual:
@@ -104,7 +104,7 @@ def _calibrate(run: Run) -> dict[str, Any]:
 
 
 def _save(run: Run) -> dict[str, Any]:
-    """Write the model's folder, with a sentence to try it with."""
+    """Write the model's folder, with an example sentence."""
     folder = run.folder / MODEL
     run.model.save(folder)
     if run.example is not None:

@@ -6,8 +6,8 @@ There is one Trainer. Each pass gives it:
 * an *objective*, which draws the batches and computes the gradients of their losses, with dropout:
   ExampleObjective for a static token representation, SentenceObjective for an encoder of sentences,
   BeamObjective for whole computations in a beam;
-* an *optimizer*, which changes weights: TorchOptimizer, which can clip,
-  or for ExampleObjective on a CPU CompiledOptimizer;
+* an *optimizer*, which changes weights: TorchOptimizer, which can clip gradients,
+  or CompiledOptimizer, for ExampleObjective on a CPU;
 * an *OptimizerPlan*: the learning rate and its schedule.
 """
 
@@ -83,7 +83,7 @@ def learning_rates(plan: OptimizerPlan, epoch: int, batches: int) -> Iterator[fl
     ``epoch`` counts from 0 in its pass.
 
     Over the plan's span, it falls to zero along half a cosine (``cosine``) or a line (``linear``),
-    or stays (``constant``).
+    or does not change (``constant``).
     """
     share = _SCHEDULES[plan.schedule]
     for batch in range(batches):
@@ -109,7 +109,7 @@ class EpochLoss:
 
 
 class Trainer:
-    """A trainer of a classifier, in place, over the epochs of a pass.
+    """A trainer that changes a classifier in place, over the epochs of a pass.
 
     Args:
         objective: draws batches and computes gradients.
@@ -192,8 +192,8 @@ class TorchOptimizer:
 
     Args:
         plan: the optimizer and its settings.
-        max_grad_norm: gradient clipping: longer gradients are scaled down to this norm; None: no
-            clipping. Gradients of a pretrained encoder are clipped separately.
+        max_grad_norm: longer gradients are scaled down to this norm; None: no clipping. Gradients
+            of a pretrained encoder are clipped separately.
         tuning: how a pretrained encoder is trained; None if there is none, or it is not trained.
     """
 

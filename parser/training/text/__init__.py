@@ -19,8 +19,8 @@ from parser.training.text.segmenter import train_segmenter
 from parser.training.text.tokenizer import train_tokenizer
 
 _TEXT = "# text ="
-# Without SpaceAfter=No, this share of the sentences must have a # text whose blanks are between
-# their tokens.
+# If no token has SpaceAfter=No, this share of the sentences must have a # text that is their tokens
+# with blanks between them.
 _MOST = 0.9
 
 log = logging.getLogger(__name__)
@@ -39,17 +39,17 @@ def write_splitting(
     segmenter: SegmenterName = SegmenterName.auto,
     language: str | None = None,
 ) -> dict[str, float]:
-    """Train a tokenizer into a model's folder, and a segmenter; return the CPU seconds of each.
+    """Train a tokenizer and a segmenter for a model's folder; return the CPU seconds of each.
 
     Args:
         train: files of CoNLL-U to learn from.
         dev: CoNLL-U to choose on; None: nothing is chosen,
-            and without ``bilstm`` no segmenter is trained.
+            and only ``bilstm`` trains a segmenter.
         folder: of the model.
         seed: of the training.
         segmenter: ``auto`` keeps the segmenter if its sentences of dev are better than the
             tokenizer's.
-        language: its code, by which a list of abbreviations is known; None: none is used.
+        language: the code that names a list of abbreviations; None: no list is used.
 
     Raises:
         ConlluError: a file is not CoNLL-U.
@@ -96,7 +96,7 @@ def write_splitting(
     tokenizer.save(folder, notes)
     if better is not None:
         better.save(folder, {"dev_sentence_f1": scores} if scores else None)
-    else:  # of a tokenizer that was there before
+    else:  # there may be one of an earlier training
         for name in (SEGMENTER, SEGMENTER_TENSORS):
             (folder / name).unlink(missing_ok=True)
     return {"tokenizer": trained - begun, "segmenter": time.process_time() - trained}

@@ -2,8 +2,8 @@
 and an example for each decision.
 
 Statistics say how often a form is a token, or ends a sentence, in training. They would fit the text
-that the decisions are learned from better than a new text. So each token reads the statistics of
-the other folds of the training part.
+that they were counted in better than a new text. So each token reads the statistics of the other
+folds of the training part.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ from parser.text.sentence_ends import (
 from parser.training.text.learning_texts import FOLDS, LearningText, f1_of
 from parser.training.text.logistic_regression import DecisionExamples
 
-# Between classes of letters and digits that training has cut less often than this, no token ends.
+# No token ends between two classes of letters or digits if training cuts a smaller share of them.
 _RARE_CUT = 0.0005
-# Tokens have blanks within where training has at least this share of such tokens.
+# Tokens may contain blanks if at least this share of the tokens of training do.
 _RARE_BLANK = 0.001
 
-# An abbreviation of a list is not used if training has it, without its period and before a blank,
-# oftener than this: a number, and as a share of the tokens. So *in.* and *go.* are not used.
+# A listed abbreviation is not used if training has it without its period, before a blank, more
+# often than this: a number, and a share of the tokens. So *in.* and *go.* are not used.
 _FEW, _COMMON = 2, 0.0003
-# If so many tokens of training have an abbreviation neither with its period nor without it, it is
-# treated as a user's own: in that language it is no word, and nothing was learned about it.
+# If this many tokens of training lack an abbreviation, with its period and without, it is treated
+# as a user's own: it is no word of the language, and nothing was learned about it.
 _MUCH = 50_000
 
 
@@ -82,8 +82,8 @@ def form_tables(
             such as *in.*, are not used.
 
     Returns:
-        uint32[folds + 1, 2^k], see packed_forms(): by fold the statistics of the other folds, and
-        at last those of all folds; and the abbreviations.
+        uint32[folds + 1, 2^k], see packed_forms(): for each fold the statistics of the others,
+        and last those of all folds; and the abbreviations.
     """
     rows = token_rows(text, tokens, np.zeros(2, np.uint32), POWERS)[:, _columns(text, tokens)]
     forms, inverse = np.unique(rows[FORM], return_inverse=True)
@@ -144,7 +144,7 @@ def _form_values(
 
 def _odds(count: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Return the class of a share of occurrences: 0 without any, 1 to 7 from rare to frequent,
-    8 if it is small, of few.
+    8 for a small share of few.
     """
     bins = 1 + np.digitize((count + 0.02) / (total + 0.5), (0.005, 0.02, 0.06, 0.15, 0.4, 0.75))
     return np.where(total == 0, 0, np.where((total > 3) | (bins > 3), bins, 8))

@@ -23,15 +23,15 @@ from parser.text.tokens import Paragraph, SplitSentence, Token
 FOLDS = 10
 _SENTENCES_OF_FOLD = 20
 
-# The marks of a treebank have blanks before them if this share of them has.
+# A treebank has blanks before its marks if more than this share of them have one.
 _SPACED_MARKS = 0.9
 
 # A script has no blanks if at most this share of the tokens within sentences has one after it.
 _UNSPACED = 0.1
 
-# How groups of sentences are written, see _Disturbance, and the share of groups in lower case. It
-# is that of the sentences that begin so, within limits: without any such group, cy had hardly an
-# end of a sentence right in a text in lower case.
+# How groups of sentences are written, see _Disturbance. The share of groups in lower case is that
+# of the sentences that begin so, within these limits: without such groups, hardly an end of a
+# sentence was right in text of cy in lower case.
 _MODES = (*2 * ("wrap", "lines", "paragraphs"), "chat", "plain")
 _LEAST_LOWER, _MOST_LOWER = 0.03, 0.06
 
@@ -124,8 +124,8 @@ def plain_text(paragraphs: Iterable[Paragraph]) -> LearningText:
 
 
 def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) -> LearningText:
-    """Return the text of paragraphs as people write: groups of sentences in lines, without marks,
-    in other letters and quotes.
+    """Return the text of paragraphs as people write it: groups of sentences in lines, without
+    marks, in other letters and quotes.
 
     Args:
         seed: of the changes.
@@ -175,8 +175,8 @@ class _Disturbance:
     """The way in which a group of sentences is written.
 
     Attributes:
-        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, and half have
-            no final mark; paragraphs: a paragraph a line; plain.
+        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, half of them
+            without a final mark; paragraphs: a paragraph a line; plain.
         width: of wrapped lines.
         letters: lower, upper, or "" if they stay as they are.
         curly: whether quotes and apostrophes are typographic.

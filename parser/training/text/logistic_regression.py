@@ -14,7 +14,7 @@ from parser.text.decisions import key_of, packed
 
 @kernel()
 def _count(atoms, templates, counts):
-    """Count, up to 255, how often features occur, at places that their keys determine."""
+    """Count, up to 255, how often each feature occurs, at the place that its key determines."""
     mask = np.uint64(len(counts) - 1)
     for row in range(len(atoms)):
         for number in range(len(templates)):
@@ -37,7 +37,7 @@ def _slot(keys, key):
 @kernel()
 def _enter(atoms, templates, counts, least, keys):
     """Enter the features that occur often enough into a table; return how many there are,
-    -1 if it is full.
+    or -1 if they do not fit.
     """
     mask = np.uint64(len(counts) - 1)
     n = 0

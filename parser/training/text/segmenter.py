@@ -43,8 +43,8 @@ _FORM = list(ATTRIBUTES).index("lower")
 # third larger, and sentences of dev are no better on en and got.
 _LEAST = 2
 
-# Bits that the weights keep of their fraction: a model folder is smaller,
-# and the sentences of dev are as good.
+# How many bits of their fraction the weights keep: the model folder is smaller,
+# and sentences of dev are as good.
 _FRACTION = 5
 
 # Thresholds to choose from on dev; without dev, the first is used.
@@ -59,7 +59,7 @@ class SegmenterTraining:
         spec: the sizes of the network.
         window: tokens of a window.
         batch: windows of a batch.
-        tokens: the most tokens read in all epochs, so that a large treebank has fewer epochs.
+        tokens: the most tokens read in all epochs together; a large treebank has fewer epochs.
         most_epochs: the number of epochs for a small treebank.
         learning_rate: of Adam; it falls to zero linearly.
         unknown: share of the forms that are replaced by unknown; their affixes stay.
@@ -89,13 +89,13 @@ def train_segmenter(
     Args:
         train: the paragraphs to learn from.
         dev: paragraphs to choose the threshold on; the tokenizer splits their text. None:
-            it is 0.5.
+            the threshold is 0.5.
         seed: of its weights and batches, and of the disturbed texts.
         how: the sizes and the schedule.
 
     Returns:
-        The segmenter, and F1 of sentences in percent, the mean of both texts, of the ``tokenizer``
-        and of the ``segmenter``; nothing without dev.
+        The segmenter; and, with dev, the F1 of sentences in percent of ``tokenizer`` and
+        ``segmenter``, the means of both texts.
     """
     attach = has_spaced_marks(train)
     segmenter = fitted([plain_text(train), disturbed_text(train, seed, attach=attach)], seed, how)
@@ -250,7 +250,7 @@ class SegmenterNetwork(nn.Module):
             input_dropout=spec.dropout,
         )
         self.encoder.initialize()
-        # longer than in a parser; with shorter ones it learns less on got
+        # longer vectors than in a parser; from shorter ones it learns less on got
         for vectors in self.encoder.inputs.vectors.values():
             nn.init.normal_(vectors)
         self.dropout = nn.Dropout(spec.dropout)

@@ -1,9 +1,9 @@
 """Training of the tokenizer (text/character_tokenizer.py) on a treebank's tokens: logistic
 regressions over hashed features.
 
-It learns from the text of the treebank, and from a second copy as people write (learning_texts.py).
-How much the copy counts is chosen on dev, as it is and disturbed in the same ways, half each, since
-dev alone prefers none.
+It learns from the text of the treebank, and from a copy disturbed to be as people write
+(learning_texts.py). How much the copy counts is chosen on dev, half as it is and half disturbed,
+because dev as it is prefers no copy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 # Weights of the disturbed copy to choose from on dev; without dev, the first.
 COPIES = (0.25, 1.0, 0.0)
 
-# Scores of a threshold other than 0 count as lower by so much.
+# Scores of thresholds other than 0 are lowered by this much.
 _DOUBT = 1e-4
 
 # Thresholds to choose from on dev, in steps of the weights; without dev, the first.
@@ -57,8 +57,8 @@ def train_tokenizer(
 
     Args:
         train: the paragraphs to learn from.
-        dev: paragraphs to choose the weight of the disturbed copy and the threshold of sentences
-            on; None: nothing is chosen.
+        dev: paragraphs on which the weight of the disturbed copy and the threshold of sentences
+            are chosen; None: nothing is chosen.
         seed: of the copy, and of the order of the examples.
         abbreviations: with their period; whether a name or a number follows.
         how: how each decision is learned.
