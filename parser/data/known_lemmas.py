@@ -15,7 +15,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
-from os.path import commonprefix
 
 # The bonus of a rule's score (a logit) if its lemma is known,
 # and the further bonus if it is known with the same UPOS.
@@ -103,7 +102,7 @@ class KnownLemmas:
             place = bisect_left(self._keys, begun)
             # Among sorted keys, those that share most with another stand next to it.
             near = self._keys[max(place - 1, 0) : place + 1]
-            length = max((len(commonprefix([begun, other])) for other in near), default=0)
+            length = max((_shared(begun, other) for other in near), default=0)
             if length < len(begun):
                 return length
         return len(form)
@@ -121,6 +120,12 @@ class KnownLemmas:
         return KNOWN_LEMMA + SAME_UPOS * (
             upos != "" and upos in all_upos and (lemma, upos) not in without
         )
+
+
+def _shared(first: str, second: str) -> int:
+    """Return the length of the longest beginning that two strings share."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 def interchangeable(words: Iterable[Iterable[str]]) -> dict[str, str]:
