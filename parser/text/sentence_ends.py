@@ -195,7 +195,7 @@ def _fill_rows(text, tokens, forms, powers, rows):
         at += 1
         if gap == PARAGRAPH:
             _fill_lines(text, tokens, first, t + 1, rows[LINE_END, at - (t + 1 - first) : at])
-            first = t + 1
+            first = np.int64(t + 1)
             at += EDGE
 
 
