@@ -420,13 +420,14 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: s
         f"\nOn {name} ({of['kind']}): {of['LAS_gold_words']:.2f} with the gold words."
         for name, of in measured[OTHERS].items()
     )
-    limit, gold_words = wanted.limit and f" {wanted.limit}", measured["LAS_gold_words"]
+    notes = "".join(f" {note}" for note in (wanted.encoder, wanted.limit) if note)
+    gold_words = measured["LAS_gold_words"]
     las = f"{measured['LAS']:.2f} from text, {gold_words:.2f} with the gold words"
     text = card.read_text(encoding="utf-8")
     text += f"""
 ## Licence and limits
 
-The model is derived from {source}, and is passed on under {wanted.licence}.{limit}
+The model is derived from {source}, and is passed on under {wanted.licence}.{notes}
 
 LAS (official) on the test part: {las}.
 With these: {of_hard}.
@@ -590,6 +591,8 @@ def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
             f"* `{name}.zip`: [{folder}]({url}), release {release}, {of['licence']}, "
             f"by {of['contributors']}"
         )
+        if name in MODELS and MODELS[name].encoder:
+            lines[-1] += f". {MODELS[name].encoder}"
     with replacing(output / "README.md") as temporary:
         temporary.write_text("\n".join([*lines, ""]), encoding="utf-8", newline="\n")
     documentation.main([str(_PAGE)])

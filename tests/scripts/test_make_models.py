@@ -177,6 +177,19 @@ def test_the_card_says_in_a_line_what_other_ways_to_write_cost(tmp_path):
     assert "UDPipe" not in "\n".join(lines)
 
 
+def test_card_and_page_name_the_pretrained_encoder_and_its_licence(tmp_path, monkeypatch):
+    monkeypatch.setattr(make_models.documentation, "main", lambda _: None)
+    wanted, card = make_models.MODELS["en-tuned"], tmp_path / "CARD.md"
+    card.write_text("# A model\n", encoding="utf-8")
+    make_models._add_to_card(card, wanted, _entry(**{WRITTEN: {}, OTHERS: {}}, LAS=84.0), "UD_X")
+    entry = {"treebank": "UD_X 2.16", "licence": "CC BY-SA 4.0", "contributors": "A"}
+    make_models.write_pages({"en-tuned": entry, "en": entry}, tmp_path)
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    for text in (card.read_text(encoding="utf-8"), page):
+        assert text.count("multilingual-e5-small") == 2  # the name and the address
+        assert "MIT licence" in text
+
+
 def test_treebanks_of_other_kinds_are_of_the_same_release(tmp_path):
     (other,) = make_models.MODELS["en"].others
     assert other.name == "UD_English-ESLSpok 2.16"
