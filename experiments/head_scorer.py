@@ -1,5 +1,5 @@
-"""What the transitions cost or gain: trees of the encoder's head scorer alone, beside those of the
-parser.
+"""What the transitions cost or gain: the parser's trees are compared with trees of the encoder's
+head scorer alone.
 
     python experiments/head_scorer.py MODEL GOLD.conllu
 

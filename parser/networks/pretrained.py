@@ -323,8 +323,7 @@ def computes_in_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     # Without AMX, Intel's processors multiply in bfloat16 at half the speed of single precision
-    # (Sapphire Rapids, torch 2.13: 80 instead of 140 gigaflops). Those of AMD, which alone have
-    # SSE4a, are built to be twice as fast.
+    # (experiments/tuned.md). Those of AMD, which alone have SSE4a, are built to be faster in it.
     fast = {"amx-bf16"}, {"avx512bf16", "sse4a"}
     return device.type == "cpu" and any(some <= instructions() for some in fast)
 

@@ -231,11 +231,11 @@ def _fill_lines(text, tokens, first, stop, lines):
 
 @kernel()
 def _fill_all_lines(text, tokens, lines):
-    first = 0
+    first = np.int64(0)  # as in _fill_rows
     for t in range(tokens.shape[1]):
         if text.kinds[tokens[1, t]] == PARAGRAPH:
             _fill_lines(text, tokens, first, t + 1, lines[first : t + 1])
-            first = t + 1
+            first = np.int64(t + 1)
 
 
 def line_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:

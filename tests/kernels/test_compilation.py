@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit, types
 from numba.core.errors import NumbaError
 from numba.core.options import DefaultOptions
 
 from parser import kernels
 from parser.kernels import Compilation, assign, highest, kernel, lowest
+from parser.text import characters, sentence_ends, token_ends
+from parser.text.tokens import Token
+from parser.training.text.tokenizer import train_tokenizer
 from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.toy import ROOT
@@ -181,3 +185,28 @@ def test_a_kernel_that_makes_an_array_is_refused():
     if hasattr(DefaultOptions, "_nrt"):
         with pytest.raises(NumbaError):
             makes_one(3)
+
+
+@of_compilation
+def test_kernels_of_text_are_compiled_for_no_literals():
+    """A literal 0 is a type of its own, so a kernel that gets one is compiled once more."""
+    dogs = [[[Token("Dogs", ("Dogs",), True), Token("bark", ("bark",), False)]] * 2] * 20
+    train_tokenizer(dogs, None, 1).split("Dogs bark. Dogs bark.")
+    for kernel_of_text in (
+        *(token_ends._find_tokens, sentence_ends._fill_rows, sentence_ends._find_ends),
+        sentence_ends._fill_all_lines,
+    ):
+        for signature in kernel_of_text.signatures:
+            # not from disk, so that the kernels that it calls are compiled or loaded
+            njit(kernel_of_text.py_func).compile(signature)
+    called = [
+        *(token_ends.fill_atoms, token_ends.keeps_period),
+        *(sentence_ends.fill_atoms, sentence_ends.quotes_after, sentence_ends._fill_lines),
+        characters.stretch,
+    ]
+    for one in called:
+        assert one.signatures, one
+        literal = [
+            each for each in one.signatures if any(isinstance(a, types.Literal) for a in each)
+        ]
+        assert not literal, one

@@ -22,7 +22,8 @@ from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.inference.transformer import float_weights
 from parser.inference.windows import windows
 from parser.network_spec import PretrainedSpec
-from parser.networks.pretrained import PretrainedEncoder, cache_vectors
+from parser.networks import pretrained
+from parser.networks.pretrained import PretrainedEncoder, cache_vectors, computes_in_bfloat16
 from tests.forgery import change
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import sentence
@@ -376,3 +377,18 @@ def test_a_name_on_the_hub_is_fetched_in_training_alone(folder, tmp_path, monkey
     assert (pieces.source, pieces.folder) == ("some/model", folder)
     assert PretrainedTokenizer.needed_by(tmp_path, "some/model", pieces.sums).folder == folder
     assert asked == [("some/model", False), ("some/model", True)]
+
+
+@pytest.mark.parametrize(
+    ("instructions", "expected"),
+    [
+        ({"avx512f", "avx512bf16"}, False),  # Intel without AMX
+        ({"avx512f", "avx512bf16", "amx-bf16"}, True),
+        ({"avx512f", "avx512bf16", "sse4a"}, True),  # AMD
+        ({"avx2", "sse4a"}, False),
+    ],
+)
+def test_training_uses_bfloat16_where_it_is_faster(instructions, expected, monkeypatch):
+    monkeypatch.setattr(pretrained, "instructions", lambda: instructions)
+    assert computes_in_bfloat16(torch.device("cpu")) == expected
+    assert not computes_in_bfloat16(torch.device("meta")), "it has no autocast"

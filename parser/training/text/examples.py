@@ -82,8 +82,8 @@ def form_tables(
             such as *in.*, are not used.
 
     Returns:
-        uint32[folds + 1, 2^k], see packed_forms(): for each fold the statistics of the others,
-        and last those of all folds; and the abbreviations.
+        uint32[folds + 1, 2^k], see packed_forms(): for each fold the statistics of the other
+        folds, then those of all folds; all have the abbreviations.
     """
     rows = token_rows(text, tokens, np.zeros(2, np.uint32), POWERS)[:, _columns(text, tokens)]
     forms, inverse = np.unique(rows[FORM], return_inverse=True)
@@ -231,8 +231,10 @@ def token_examples(
 def _count_open(kinds, tokens, candidates, joins):
     n = 0
     for t in range(tokens.shape[1]):
-        i = tokens[0, t]
-        while i < tokens[1, t]:
+        # int64, for which parsing compiles the kernels below
+        begun, end = np.int64(tokens[0, t]), np.int64(tokens[1, t])
+        i = begun
+        while i < end:
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
@@ -246,14 +248,16 @@ def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers,
     kinds = text.kinds
     n = 0
     for t in range(tokens.shape[1]):
-        i = tokens[0, t]
-        while i < tokens[1, t]:
+        # int64, for which parsing compiles the kernels below
+        begun, end = np.int64(tokens[0, t]), np.int64(tokens[1, t])
+        i = begun
+        while i < end:
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
             if kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins):
-                token_ends.fill_atoms(atoms[n], i, j, tokens[0, t], text, tables[folds[t]], powers)
-                gold[n] = j >= tokens[1, t]
+                token_ends.fill_atoms(atoms[n], i, j, begun, text, tables[folds[t]], powers)
+                gold[n] = j >= end
                 n += 1
             i = j
 
@@ -283,7 +287,7 @@ def _set_odds(rows, columns, folds, tables):
 @kernel()
 def _fill_sentence_examples(rows, columns, last, ends, places, atoms):
     n = 0
-    begun, quotes = EDGE, 0
+    begun, quotes = np.int64(EDGE), np.int64(0)  # literals would be types of their own
     for t in range(len(columns)):
         at = columns[t]
         quotes = sentence_ends.quotes_after(quotes, rows, at)
@@ -291,7 +295,7 @@ def _fill_sentence_examples(rows, columns, last, ends, places, atoms):
             sentence_ends.fill_atoms(atoms[n], rows, places, at, begun, quotes)
             n += 1
         if ends[t]:
-            begun, quotes = at + 1 + EDGE * last[t], 0
+            begun, quotes = np.int64(at + 1 + EDGE * last[t]), np.int64(0)
 
 
 def word_examples(text: LearningText, rules: MultiwordRules) -> DecisionExamples:
