@@ -11,8 +11,11 @@ import sys
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
+from parser import batch_sizes
 from parser.data.parts.characters import Characters
 from parser.data.parts.pretrained import CONFIG, PretrainedError, PretrainedTokenizer, find_encoder
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS
@@ -23,7 +26,12 @@ from parser.inference.transformer import float_weights
 from parser.inference.windows import windows
 from parser.network_spec import PretrainedSpec
 from parser.networks import pretrained
-from parser.networks.pretrained import PretrainedEncoder, cache_vectors, computes_in_bfloat16
+from parser.networks.pretrained import (
+    PretrainedEncoder,
+    cache_vectors,
+    computes_in_bfloat16,
+    groups_of_like_length,
+)
 from tests.forgery import change
 from tests.pretrained import SIZE, transformers, write_transformer
 from tests.toy import sentence
@@ -180,6 +188,17 @@ def test_padding_changes_nothing_but_rounding(encoder):
     np.testing.assert_allclose(
         found, encoder.vectors(sentences.values, sentences.offsets), atol=2e-3
     )
+
+
+@given(st.lists(st.integers(1, 500), max_size=200))
+def test_windows_are_read_with_others_of_like_length(lengths):
+    groups = [*groups_of_like_length(lengths)]
+    assert sorted(window for group in groups for window in group) == [*range(len(lengths))]
+    for group in groups:
+        grouped = [lengths[window] for window in group]
+        assert len(group) <= batch_sizes.WINDOWS_PER_BATCH
+        assert min(grouped) >= 0.7 * max(grouped)
+    assert len(groups) <= len(lengths) / batch_sizes.WINDOWS_PER_BATCH + 19  # 500 * 0.7^18 < 1
 
 
 def test_a_long_sentence_is_read_in_windows(encoder):
