@@ -9,6 +9,7 @@ part and the fix.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -38,6 +39,8 @@ UDPIPE_TOKENIZER = "tokenizer.udpipe"
 SEGMENTER, SEGMENTER_TENSORS = "segmenter.json", "segmenter.safetensors"
 # All files of these parts: what turns text into words and sentences.
 TEXT_FILES = (TOKENIZER, TOKENIZER_TENSORS, SEGMENTER, SEGMENTER_TENSORS)
+# The folder with a folder of such files for each treebank, in a model that tells treebanks apart.
+TEXT = "text"
 # How a model with subwords segments forms; see data/parts/subwords.py.
 SUBWORD_TOKENIZER = "subwords.json"
 # For people: how it was trained, and on what; a sentence to try it with.
@@ -117,23 +120,61 @@ def find_model(folder: Path) -> Path:
         return found
 
 
-def has_tokenizer(folder: Path) -> bool:
-    """Return whether a model's folder has a tokenizer that is read; one of UDPipe 1 is not."""
-    return (folder / TOKENIZER).is_file()
+def text_folder(folder: Path, treebank: str | None = None) -> Path:
+    """Return the folder of the files that turn text into words and sentences: those of a treebank,
+    or those of the whole model if there are none.
+
+    Args:
+        folder: of the model.
+        treebank: its name, in a model that tells treebanks apart; None: the one that sentences
+            are parsed as by default.
+
+    Raises:
+        ModelError: the settings are damaged.
+    """
+    if not ((folder / TEXT).is_dir() and (folder / SETTINGS).is_file()):
+        return folder
+    name = read_settings(folder).get("treebank") if treebank is None else treebank
+    own = treebank_text_folder(folder, str(name))
+    return own if (own / TOKENIZER).is_file() else folder
+
+
+def treebank_text_folder(folder: Path, treebank: str) -> Path:
+    """Return the folder for the text files of a treebank, in the folder of a model that tells
+    treebanks apart; it need not be there.
+    """
+    digest = hashlib.sha256(treebank.encode("utf-8", "surrogatepass")).hexdigest()
+    return folder / TEXT / (treebank if is_plain_name(treebank) else f"treebank-{digest[:16]}")
+
+
+def has_tokenizer(folder: Path, treebank: str | None = None) -> bool:
+    """Return whether a model's folder has a tokenizer that is read, for a treebank as in
+    text_folder(); one of UDPipe 1 is not.
+    """
+    return (text_folder(folder, treebank) / TOKENIZER).is_file()
 
 
 def text_files(folder: Path) -> list[str]:
-    """Return the names of the files in a model's folder that turn text into words and sentences."""
-    return [name for name in TEXT_FILES if (folder / name).is_file()]
+    """Return the files in a model's folder that turn text into words and sentences, as paths within
+    it with slashes.
+    """
+    folders = [folder, *sorted((folder / TEXT).glob("*"))]
+    return [
+        (inside / name).relative_to(folder).as_posix()
+        for inside in folders
+        for name in TEXT_FILES
+        if (inside / name).is_file()
+    ]
 
 
 def copy_text_files(source: Path, target: Path) -> None:
     """Copy what turns text into words and sentences from a model's folder to another;
     what was there before goes.
     """
-    for name in TEXT_FILES:
-        (target / name).unlink(missing_ok=True)
+    for name in text_files(target):
+        (target / name).unlink()
     for name in text_files(source):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
         with replacing(target / name) as temporary:
             shutil.copyfile(source / name, temporary)
 

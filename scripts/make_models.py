@@ -16,11 +16,12 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +34,7 @@ if __name__ == "__main__":
 
 # isort: split
 
+from oracles.errors import did_you_mean
 from parser.commands.arguments import Arguments
 from parser.commands.fetch_treebanks import known
 from parser.conllu.checks import FORM
@@ -47,7 +49,7 @@ from parser.data.changed_text import (
 )
 from parser.evaluation.scores import evaluate_files
 from parser.model.packs import fetch, read_index
-from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL
+from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL, text_folder
 from parser.storage import replacing, write_json
 from parser.text.pipeline import TextPipeline
 from parser.text.tokens import read_paragraphs, text_of
@@ -120,13 +122,17 @@ class Wanted:
     Attributes:
         treebank: its name in configs/treebank.
         language: in English.
-        licence: of the treebank, and so of the model.
+        licence: under which the model is passed on, as the licence of the treebank demands.
         example: a sentence of our own to try it with; none of a treebank is handed on.
         recipe: of its training.
         settings: others for training.
         limit: what its text splitting is bad at, because of the treebank.
         encoder: the pretrained encoder in it, with its licence; empty: none.
         others: treebanks of other kinds to measure it on, where the folder of treebanks has them.
+        together: the pack of the one model that is trained on the treebanks of all members of
+            MODELS with this value, which have the same recipe and settings; empty: a model and a
+            pack of its own.
+        times: how often training reads each sentence in an epoch, with ``together``.
     """
 
     treebank: str
@@ -138,6 +144,13 @@ class Wanted:
     limit: str = ""
     encoder: str = ""
     others: tuple[OtherTreebank, ...] = ()
+    together: str = ""
+    times: int = 1
+
+    def files(self, treebanks: Path, part: str) -> Path:
+        """Return the file of a part in a folder of treebanks."""
+        folder, code, _ = known()[self.treebank]
+        return treebanks / folder / f"{code}-ud-{part}.conllu"
 
 
 _FOX = "The quick brown fox jumps over the lazy dog."
@@ -156,6 +169,23 @@ _OTHER_ENGLISH = (
 # Fewer vectors of affixes. Lemmas of dev are as good on en (96.86 and 96.87), pt (98.08 and 98.12)
 # and vi (98.75 and 98.73); on hu they are 0.4 worse, and on ko 1.2 (on test).
 _SMALL_LEMMAS = ("encoder.lemmas.size=32", "encoder.lemmas.buckets=8192")
+
+# One model of all treebanks: small ones are read more often, as their words need more updates.
+_SEVEN: dict[str, Any] = {
+    "recipe": "tuned",
+    "settings": (
+        "encoder.pretrained=pretrained/e5-small",
+        "pretrained.pieces=56000",
+        "optimizer.batch_size=640",
+        "second_pass.epochs=2",
+        "second_pass.most_words=null",
+        "segmenter=none",
+        "threads=2",
+        "treebank.name=seven",
+    ),
+    "encoder": _E5,
+    "together": "tuned",
+}
 
 MODELS = {
     "en": Wanted(
@@ -194,13 +224,30 @@ MODELS = {
         limit=_SPACED,
     ),
 }
+# The names of the one model of all treebanks, which has not been made yet; its licence is that of
+# a later version for the treebank of Irish, as CC BY-SA 3.0 allows.
+MODELS |= {
+    name: replace(MODELS[of], licence="CC BY-SA 4.0", times=times, **_SEVEN)
+    for name, of, times in [
+        ("en-seven", "en", 1),
+        ("pt-tuned", "pt", 1),
+        ("ko-tuned", "ko", 1),
+        ("ga-tuned", "ga", 2),
+        ("cy-tuned", "cy", 3),
+        ("hy-tuned", "hy", 3),
+        ("vi-tuned", "vi", 2),
+    ]
+}
 
 
 def main() -> None:
     """Make the models that the command line names."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)} (default: all)"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join(MODELS)} (default: those that the index lists)",
     )
     parser.add_argument("--treebanks", type=Path, default=Path("ud-v2.16"), metavar="FOLDER")
     parser.add_argument(
@@ -215,70 +262,127 @@ def main() -> None:
         "--pages", action="store_true", help="make no model; write the pages from index.json"
     )
     args = parser.parse_args()
-    for name in [] if args.pages else args.names or MODELS:
-        make(name, MODELS[name], args.treebanks, args.runs / name, args.output)
+    if unknown := [name for name in args.names if name not in MODELS]:
+        near = did_you_mean(unknown[0], MODELS)
+        parser.error(f"there is no model {unknown[0]!r}{near}; there are {', '.join(MODELS)}")
+    listed = json.loads((args.output / INDEX).read_text(encoding="utf-8"))
+    names = [] if args.pages else args.names or [name for name in MODELS if name in listed]
+    for pack in dict.fromkeys(MODELS[name].together or name for name in names):
+        members = {pack: MODELS[pack]} if pack in MODELS else _together(pack)
+        make(pack, members, args.treebanks, args.runs / pack, args.output)
     write_pages(json.loads((args.output / INDEX).read_text(encoding="utf-8")), args.output)
 
 
-def make(name: str, wanted: Wanted, treebanks: Path, run: Path, output: Path) -> None:
-    """Train, pack and measure a model, and put its entry into the index."""
-    folder, code, release = known()[wanted.treebank]
-    dev, test = (treebanks / folder / f"{code}-ud-{part}.conllu" for part in ("dev", "test"))
-    words = (f"treebank={wanted.treebank}", f"recipe={wanted.recipe}", *wanted.settings)
+def _together(pack: str) -> dict[str, Wanted]:
+    """Return the members of MODELS that are one model."""
+    return {name: wanted for name, wanted in MODELS.items() if wanted.together == pack}
+
+
+def make(pack: str, members: dict[str, Wanted], treebanks: Path, run: Path, output: Path) -> None:
+    """Train and pack a model, measure it by each of its names, and put these into the index.
+
+    Args:
+        pack: the name of the pack's file, and of the model if it has no other names.
+        members: by name, what the model is to be; several are one model of their treebanks.
+        treebanks: the folder of the treebanks.
+        run: the folder of the training.
+        output: the folder of the packs.
+    """
+    wanted = next(iter(members.values()))
+    words = [*_training_files(members, treebanks), f"recipe={wanted.recipe}", *wanted.settings]
     _run("train", *words, f"paths.treebanks={treebanks}", f"hydra.run.dir={run}")
     metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
-    contributors = _contributors(treebanks / folder)
+    sources = {name: _source(member, treebanks) for name, member in members.items()}
+    entries = {}
     with TemporaryDirectory() as place:
-        model, packs, unpacked = (Path(place) / part for part in (name, "packs", "unpacked"))
+        model, packs, unpacked = (Path(place) / part for part in (pack, "packs", "unpacked"))
         unpacked.mkdir()
         shutil.copytree(run / MODEL, model)
-        (model / EXAMPLE).write_bytes(
-            b"".join(TextPipeline.of_model(model).conllu(io.BytesIO(wanted.example.encode())))
-        )
+        for member in [*members.values()][::-1]:  # the first one's is the default
+            _write_example(model, member)
         # A first pack is measured, whose weights are rounded;
         # what it reaches goes into the card of the second.
-        _run(
-            "pack", str(model), "-o", str(packs / f"{name}.zip"), "--name", name, "--dev", str(dev)
-        )
-        fetch(name, read_index(str(packs))[name], str(packs), unpacked)
-        measured = measure(unpacked / name, test, Path(place)) | {
-            OTHERS: {
-                other.name: {
-                    "kind": other.kind,
-                    **measure_other(unpacked / name, file, Path(place)),
+        options = _pack_options(members, treebanks)
+        _run("pack", str(model), "-o", str(packs / f"{pack}.zip"), *options)
+        listed = read_index(str(packs))
+        for name, member in members.items():
+            fetch(name, listed[name], str(packs), unpacked)
+            measured = measure(unpacked / name, member.files(treebanks, "test"), Path(place)) | {
+                OTHERS: {
+                    other.name: {
+                        "kind": other.kind,
+                        **measure_other(unpacked / name, file, Path(place)),
+                    }
+                    for other in member.others
+                    if (file := other.test(treebanks)).is_file()
                 }
-                for other in wanted.others
-                if (file := other.test(treebanks)).is_file()
             }
-        }
-        source = (
-            f"{folder} {release} (https://github.com/UniversalDependencies/{folder}), "
-            f"by {contributors}"
-        )
-        _add_to_card(model / CARD, wanted, measured, source)
-        _run(
-            "pack",
-            str(model),
-            "-o",
-            str(output / f"{name}.zip"),
-            "--name",
-            name,
-            "--dev",
-            str(dev),
-        )
+            _add_to_card(model / CARD, member, measured, sources[name])
+            entries[name] = measured
+        _run("pack", str(model), "-o", str(output / f"{pack}.zip"), *options)
     index = json.loads((output / INDEX).read_text(encoding="utf-8"))
-    index[name] |= {
-        "language": wanted.language,
-        "treebank": f"{folder} {release}",
-        "contributors": contributors,
-        "licence": wanted.licence,
-        "recipe": wanted.recipe,
-        "command": f"optimal-step train {' '.join(words)}",
-        "words": metrics["train"]["words"],
-        "training_seconds": round(metrics["cpu_seconds"]),
-        **measured,
-    }
+    for name, measured in entries.items():
+        member = members[name]
+        folder, _, release = known()[member.treebank]
+        index[name] |= {
+            "language": member.language,
+            "treebank": f"{folder} {release}",
+            "contributors": _contributors(treebanks / folder),
+            "licence": member.licence,
+            "recipe": member.recipe,
+            "command": f"optimal-step train {shlex.join(words)}",
+            "words": metrics["train"]["words"]
+            if len(members) == 1
+            else sum(map(len, read_sentences(member.files(treebanks, "train")))),
+            "training_seconds": round(metrics["cpu_seconds"]),
+            **measured,
+        }
     write_json(output / INDEX, index)
+
+
+def _training_files(members: dict[str, Wanted], treebanks: Path) -> list[str]:
+    """Return the settings of training that name the files."""
+    if len(members) == 1:
+        return [f"treebank={member.treebank}" for member in members.values()]
+    settings = []
+    for part in ("train", "dev"):
+        files = {
+            member.treebank: [member.files(treebanks, part).as_posix()]
+            * (member.times if part == "train" else 1)
+            for member in members.values()
+        }
+        named = ", ".join(f"{name}: [{', '.join(paths)}]" for name, paths in files.items())
+        settings.append(f"treebank.{part}={{{named}}}")
+    return settings
+
+
+def _pack_options(members: dict[str, Wanted], treebanks: Path) -> list[str]:
+    """Return the options of optimal-step pack: the names, and the dev parts."""
+    options = []
+    for name, member in members.items():
+        dev = str(member.files(treebanks, "dev"))
+        several = len(members) > 1
+        options += ["--name", f"{name}={member.treebank}" if several else name]
+        options += ["--dev", f"{member.treebank}={dev}" if several else dev]
+    return options
+
+
+def _write_example(model: Path, member: Wanted) -> None:
+    """Write the example sentence; of one of several treebanks also beside its tokenizer."""
+    treebank = member.treebank if member.together else None
+    pipeline = TextPipeline.of_model(model, treebank=treebank)
+    example = b"".join(pipeline.conllu(io.BytesIO(member.example.encode())))
+    for folder in {model, text_folder(model, treebank)}:
+        (folder / EXAMPLE).write_bytes(example)
+
+
+def _source(member: Wanted, treebanks: Path) -> str:
+    """Return the treebank and its contributors, as licences ask."""
+    folder, _, release = known()[member.treebank]
+    return (
+        f"{folder} {release} (https://github.com/UniversalDependencies/{folder}), "
+        f"by {_contributors(treebanks / folder)}"
+    )
 
 
 def raw_text(conllu: Path, between: str = _BLANK_LINE) -> str:
@@ -402,7 +506,10 @@ _INTRODUCED = {
 
 
 def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: str) -> None:
-    """Add to the card the credits that the licence asks for, and the weaknesses of the model."""
+    """Add to the card the credits that the licence asks for, and the weaknesses of the model; of
+    one of several treebanks, under its language.
+    """
+    head = "Licence and limits" + f", {wanted.language}" * bool(wanted.together)
     hard = {
         "LAS_long": f"sentences of more than {_LONG} words",
         "LAS_questions": "questions",
@@ -425,7 +532,7 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: s
     las = f"{measured['LAS']:.2f} from text, {gold_words:.2f} with the gold words"
     text = card.read_text(encoding="utf-8")
     text += f"""
-## Licence and limits
+## {head}
 
 The model is derived from {source}, and is passed on under {wanted.licence}.{notes}
 
@@ -587,8 +694,9 @@ def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
     for name, of in index.items():
         folder, _, release = of["treebank"].partition(" ")
         url = f"https://github.com/UniversalDependencies/{folder}"
+        of_name = "" if of["file"] == f"{name}.zip" else f" (`{name}`)"
         lines.append(
-            f"* `{name}.zip`: [{folder}]({url}), release {release}, {of['licence']}, "
+            f"* `{of['file']}`{of_name}: [{folder}]({url}), release {release}, {of['licence']}, "
             f"by {of['contributors']}"
         )
         if name in MODELS and MODELS[name].encoder:

@@ -12,7 +12,7 @@ import pytest
 
 from parser import Parser
 from parser.model import packs
-from parser.model_folder import CARD, EXAMPLE, INDEX, has_tokenizer
+from parser.model_folder import CARD, EXAMPLE, INDEX, has_tokenizer, text_folder
 from parser.storage import sha256_of
 from scripts import make_models
 from tests.toy import ROOT
@@ -41,7 +41,7 @@ def test_a_shipped_model_parses_by_name(name, cache):
     parser = Parser.load(name)
     (folder,) = cache.glob(f"{name}-*")
     assert LISTED[name]["licence"] in (folder / CARD).read_text(encoding="utf-8")
-    example = (folder / EXAMPLE).read_text(encoding="utf-8")
+    example = (text_folder(folder) / EXAMPLE).read_text(encoding="utf-8")
     assert f"# text = {make_models.MODELS[name].example}\n" in example, "no sentence of a treebank"
     skip_without_tokenizer(folder)
     trees = parser.parse_text(make_models.MODELS[name].example)
@@ -101,8 +101,8 @@ def test_all_of_them_are_small():
 def test_pages_say_what_the_index_says():
     assert make_models.tables(LISTED) in (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     readme = (MODELS / "README.md").read_text(encoding="utf-8")
-    for name, entry in LISTED.items():
-        assert f"`{name}.zip`" in readme
+    for entry in LISTED.values():
+        assert f"`{entry['file']}`" in readme
         assert entry["treebank"].split()[0] in readme
 
 

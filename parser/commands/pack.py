@@ -17,7 +17,7 @@ import io
 import shutil
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import ne
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,10 +25,11 @@ from typing import Any
 
 from safetensors.numpy import load_file, save
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.commands.arguments import Arguments
 from parser.commands.command_line import check_output
 from parser.conllu.files import open_input
+from parser.data.attributes import TREEBANK
 from parser.data.parts import PARTS
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.missing_columns import tags_read
@@ -36,14 +37,15 @@ from parser.decoding.parse_options import OnError, ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
 from parser.inference.weights import rounded
 from parser.kernels import load_kernels_directly
-from parser.model.loading import load
+from parser.model.loading import for_treebank, load
 from parser.model.model import FrozenModel
-from parser.model.packs import find_named
+from parser.model.packs import AS_TREEBANK, find_named
 from parser.model_folder import (
     CARD,
     INDEX,
     MODEL,
     TENSORS,
+    TEXT,
     VOCABULARIES,
     errors_named,
     has_tokenizer,
@@ -71,35 +73,42 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.zip")
     parser.add_argument(
         "--name",
-        help="the name to fetch it by (default: the beginning of the file's name, up to a hyphen)",
+        action="append",
+        metavar="NAME",
+        help="the name to fetch it by (default: the beginning of the file's name, up to a hyphen); "
+        "for a model of several treebanks, --name NAME=TREEBANK for each: by that name, input is "
+        "parsed as of this treebank",
     )
     parser.add_argument(
         "--dev",
-        type=Path,
+        action="append",
         metavar="FILE",
-        help="CoNLL-U to test rounding on (default: the run's dev part)",
+        help="CoNLL-U to test rounding on (default: the run's dev part); for a model of several "
+        "treebanks, --dev TREEBANK=FILE for each",
     )
     args = parser.parse_args()
-    name = plain_name(args.name or args.output.stem.partition("-")[0])
     model = find_named(args.run)
+    names = _names(args.name or [args.output.stem.partition("-")[0]], model)
     if not (model / CARD).is_file():
         raise OptimalStepError(
             f"{model / CARD}: there is no card to say what the model was trained on; "
             "train it with this version"
         )
     parts = [name for kind in PARTS for name in kind.packed(model)]
-    dev, index = args.dev or _dev_of(model), args.output.parent / INDEX
-    check_output(args.output, dev)
+    parts += [file.relative_to(model).as_posix() for file in sorted((model / TEXT).glob("*/*"))]
+    dev = _named_dev(args.dev, model) if args.dev else _dev_of(model)
+    index = args.output.parent / INDEX
+    check_output(args.output, *(file for file, _ in dev))
     if args.output.is_dir():
         raise OptimalStepError(f"{args.output}: this is a folder; name the file of the pack in it")
     if args.output.suffix != ".zip":
         raise OptimalStepError(
             f"{args.output}: the name of a pack ends in .zip; give -o {args.output}.zip"
         )
-    _listed(index, name, args.output.name)
+    _listed(index, names, args.output.name)
     load_kernels_directly()
     weights, said = None, "32 bits"
-    if dev is None:
+    if not dev:
         said += "; give --dev FILE to try 16"
     elif isinstance(load(model), FrozenModel):  # a linear model has no such weights
         weights, said = _fewest_bits(model, dev)
@@ -112,12 +121,13 @@ def main() -> None:
         "bytes": args.output.stat().st_size,
     }
     with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
-        write_json(
-            index, dict(sorted((_listed(index, name, args.output.name) | {name: entry}).items()))
-        )
+        listed = _listed(index, names, args.output.name)
+        for name, treebank in names.items():
+            listed[name] = entry | ({} if treebank is None else {AS_TREEBANK: treebank})
+        write_json(index, dict(sorted(listed.items())))
     print(
-        f"{args.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {said}; listed as {name} in "
-        f"{index}",
+        f"{args.output}: {entry['bytes'] / 1e6:.1f} MB, weights in {said}; listed as "
+        f"{', '.join(names)} in {index}",
         file=sys.stderr,
     )
     if not has_tokenizer(model) and not tags_read(read_json(model, VOCABULARIES)["attributes"]):
@@ -128,18 +138,42 @@ def main() -> None:
         print(f"{args.output}: {told}", file=sys.stderr)
 
 
-def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
-    """Return the entries of an index that stay when a file is listed under a name.
+def _names(given: Sequence[str], model: Path) -> dict[str, str | None]:
+    """Return the names of a pack, and the treebank that each stands for, if any.
 
     Raises:
-        OptimalStepError: the name belongs to another pack, or the file to another name;
+        OptimalStepError: a name is no plain name, or the model does not know the treebank.
+    """
+    names: dict[str, str | None] = {}
+    known = _treebanks(model)
+    for one in given:
+        name, has_treebank, treebank = one.partition("=")
+        if has_treebank and treebank not in known:
+            raise OptimalStepError(
+                f"--name {one}: the model was not trained on a treebank {treebank!r}"
+                f"{did_you_mean(treebank, known)}; it knows {', '.join(known) or 'none by name'}"
+            )
+        names[plain_name(name)] = treebank if has_treebank else None
+    return names
+
+
+def _treebanks(model: Path) -> list[str]:
+    """Return the names of the treebanks of a model that tells them apart."""
+    return [*read_json(model, VOCABULARIES).get("attributes", {}).get(TREEBANK, [])]
+
+
+def _listed(index: Path, names: Collection[str], file: str) -> dict[str, Any]:
+    """Return the entries of an index that stay when a file is listed under its names.
+
+    Raises:
+        OptimalStepError: a name belongs to another pack, or the file to another name;
             or the index is damaged.
     """
     listed = read_json(index.parent, index.name) if index.exists() else {}
     with errors_named(index):
         packs = {other: index.parent / entry["file"] for other, entry in listed.items()}
     for other, pack in packs.items():
-        if (other == name) != (pack.name == file) and pack.exists():
+        if (other in names) != (pack.name == file) and pack.exists():
             raise OptimalStepError(
                 f"{index} lists {pack.name} as {other}; give another --name, another -o, "
                 f"or remove {pack}"
@@ -147,13 +181,27 @@ def _listed(index: Path, name: str, file: str) -> dict[str, Any]:
     return {other: entry for other, entry in listed.items() if packs[other].name != file}
 
 
-def _dev_of(model: Path) -> Path | None:
-    """Return the dev part of the run that the model's folder is in,
-    if it is one file that is still there.
+# Files of a dev part, and the treebank that each belongs to if the model knows several.
+_Dev = Sequence[tuple[Path, str | None]]
+
+
+def _named_dev(given: Sequence[str], model: Path) -> _Dev:
+    """Return the files that ``--dev`` names."""
+    known = _treebanks(model)
+    named = [one.partition("=") for one in given]
+    return [
+        (Path(file), treebank) if is_named and treebank in known else (Path(one), None)
+        for one, (treebank, is_named, file) in zip(given, named, strict=True)
+    ]
+
+
+def _dev_of(model: Path) -> _Dev:
+    """Return the dev part of the run that the model's folder is in, if it is still there: one file,
+    or one for each of several treebanks.
     """
     noted = model.parent / ".hydra" / "config.yaml"
     if model.name != MODEL or not noted.is_file():
-        return None
+        return []
     from omegaconf import OmegaConf
 
     try:
@@ -164,10 +212,16 @@ def _dev_of(model: Path) -> Path | None:
         raise OptimalStepError(
             f"{noted}: this file cannot be read ({said}); correct it, or give --dev FILE"
         ) from error
-    return Path(path) if isinstance(path, str) and Path(path).is_file() else None
+    known = _treebanks(model)
+    named = path.items() if isinstance(path, Mapping) else [(None, path)]
+    return [
+        (Path(file), treebank if treebank in known else None)
+        for treebank, file in named
+        if isinstance(file, str) and Path(file).is_file()
+    ]
 
 
-def _fewest_bits(model: Path, dev: Path) -> tuple[bytes | None, str]:
+def _fewest_bits(model: Path, dev: _Dev) -> tuple[bytes | None, str]:
     """Return the weights' file with the fewest bits that dev allows, None to keep the model's;
     and a message about it.
     """
@@ -187,14 +241,16 @@ def _fewest_bits(model: Path, dev: Path) -> tuple[bytes | None, str]:
     return None, f"32 bits; with 16, {100 * differing:.2f} % of dev's lines would differ"
 
 
-def _parsed(folder: Path, file: Path) -> bytes:
+def _parsed(folder: Path, dev: _Dev) -> bytes:
     model, written = load(folder), io.BytesIO()
     # Leave out the sentences that training left out.
     options = ParseOptions(
         on_error=OnError.SKIP, allow_missing_columns=True, tags=predicted_tags(model)
     )
-    with open_input(file) as stream:
-        parse_file(Predictor(model, options), stream, written, str(file))
+    for file, treebank in dev:
+        parses_as = model if treebank is None else for_treebank(model, treebank)
+        with open_input(file) as stream:
+            parse_file(Predictor(parses_as, options), stream, written, str(file))
     return written.getvalue()
 
 

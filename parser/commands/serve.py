@@ -25,7 +25,14 @@ from parser.commands.parsing_options import add_options, options_of
 from parser.decoding.predictor import load_model
 from parser.kernels import load_kernels_directly
 from parser.model.packs import find_named, named_folder
-from parser.model_folder import EXAMPLE, MODEL, UDPIPE_TOKENIZER, errors_named, has_tokenizer
+from parser.model_folder import (
+    EXAMPLE,
+    MODEL,
+    UDPIPE_TOKENIZER,
+    errors_named,
+    has_tokenizer,
+    text_folder,
+)
 from parser.text.abbreviations import read_abbreviations
 from parser.text.pipeline import TextPipeline, missing_tokenizer
 
@@ -120,7 +127,9 @@ def main(arguments: list[str] | None = None) -> None:
     options = options_of(args, "serve")
     load_kernels_directly()
     model, name = load_model(args.model, options), args.name or name_of(args.model)
-    place = find_named(args.model) / EXAMPLE
+    folder = find_named(args.model)
+    place = text_folder(folder, args.treebank) / EXAMPLE  # in the language of the treebank
+    place = place if place.is_file() else folder / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
     pipeline, without = _pipeline(args)
@@ -221,11 +230,16 @@ def _pipeline(args: argparse.Namespace) -> tuple[TextPipeline | None, str]:
     """
     folder = named_folder(args.model)
     folders = (folder, folder / MODEL)
-    if args.tokenizer is not None or any(map(has_tokenizer, folders)):
+    if args.tokenizer is not None or any(
+        has_tokenizer(candidate, args.treebank) for candidate in folders
+    ):
         abbreviations = (
             None if args.abbreviations is None else read_abbreviations(args.abbreviations)
         )
-        return TextPipeline.of_model(args.model, args.tokenizer, abbreviations=abbreviations), ""
+        pipeline = TextPipeline.of_model(
+            args.model, args.tokenizer, abbreviations=abbreviations, treebank=args.treebank
+        )
+        return pipeline, ""
     if args.abbreviations is not None:
         raise OptimalStepError(
             f"--abbreviations {args.abbreviations} is for text: {folder}: "

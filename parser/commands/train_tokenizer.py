@@ -13,10 +13,18 @@ import argparse
 import logging
 from pathlib import Path
 
-from oracles.errors import OptimalStepError
+from oracles.errors import OptimalStepError, did_you_mean
 from parser.commands.arguments import Arguments
+from parser.data.attributes import TREEBANK
 from parser.decoding.files.missing_columns import tags_read
-from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, VOCABULARIES, find_model, read_json
+from parser.model_folder import (
+    TOKENIZER,
+    UDPIPE_TOKENIZER,
+    VOCABULARIES,
+    find_model,
+    read_json,
+    treebank_text_folder,
+)
 from parser.settings.groups import SegmenterName
 
 
@@ -51,6 +59,12 @@ def main() -> None:
         help="whose known abbreviations count (default: as the files are named)",
     )
     parser.add_argument(
+        "--treebank",
+        metavar="NAME",
+        help="in a model of several treebanks, the one whose text it splits (default: those that "
+        "have no tokenizer of their own)",
+    )
+    parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="of the training (default: 1)"
     )
     args = parser.parse_args()
@@ -62,6 +76,16 @@ def main() -> None:
     if args.seed < 0:
         raise OptimalStepError(f"--seed {args.seed} is negative; give 0 or more")
     folder = find_model(args.run)
+    attributes = read_json(folder, VOCABULARIES)["attributes"]
+    target = folder
+    if args.treebank is not None:
+        if args.treebank not in (known := attributes.get(TREEBANK, [])):
+            fix = f"it knows {', '.join(known)}" if known else "leave --treebank out"
+            raise OptimalStepError(
+                f"{args.run}: the model was not trained on a treebank {args.treebank!r}"
+                f"{did_you_mean(args.treebank, known)}; {fix}"
+            )
+        target = treebank_text_folder(folder, args.treebank)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
 
     import torch
@@ -72,11 +96,11 @@ def main() -> None:
     torch.set_num_threads(1)
     language = args.language or language_of([*map(str, args.train)])
     write_splitting(
-        args.train, args.dev, folder, args.seed, segmenter=args.segmenter, language=language
+        args.train, args.dev, target, args.seed, segmenter=args.segmenter, language=language
     )
     (folder / UDPIPE_TOKENIZER).unlink(missing_ok=True)
-    print(f"{folder / TOKENIZER}: written")
-    if tags := tags_read(read_json(folder, VOCABULARIES)["attributes"]):
+    print(f"{target / TOKENIZER}: written")
+    if tags := tags_read(attributes):
         print(
             f"this model reads {tags}, which text lacks; it parses text with "
             "--allow-missing-columns only, and worse"

@@ -408,6 +408,13 @@ class SplitFiles:
     paths: Sequence[str]
     names: Sequence[str] = ()
 
+    def of_treebank(self, name: str | None) -> list[str]:
+        """Return the files of a treebank, each once; None: all files."""
+        if name is None:
+            return [*self.paths]
+        named = zip(self.paths, self.names, strict=True)
+        return [*dict.fromkeys(path for path, treebank in named if treebank == name)]
+
 
 @dataclass(frozen=True)
 class TrainingFiles:
@@ -454,28 +461,27 @@ class TrainingFiles:
             treebank, test = without_held_out(treebank, self.held_out[1] / (1 - self.held_out[0]))
         return treebank, dev, test
 
-    def as_files(self, dev: SplitFiles | None, folder: Path) -> tuple[list[str], str | None]:
+    def as_files(
+        self, dev: SplitFiles | None, folder: Path, treebank: str | None = None
+    ) -> tuple[list[str], str | None]:
         """Return files of the training split and the dev split, for tools that read whole files.
 
         Args:
             dev: the dev split, if it is not held out.
             folder: where files are written, if a split has not all sentences of its files.
+            treebank: one of ``names``, whose sentences alone are wanted; None: all sentences.
         """
-        if not (self.skip or self.fold is not None or any(self.held_out)) and (
-            dev is None or len(dev.paths) == 1
-        ):
-            return [*self.paths], None if dev is None else dev.paths[0]
+        paths = SplitFiles(self.paths, self.names).of_treebank(treebank)
+        dev_paths = [] if dev is None else dev.of_treebank(treebank)
+        if not (self.skip or self.fold is not None or any(self.held_out)) and len(dev_paths) < 2:
+            return paths, dev_paths[0] if dev_paths else None
         train, held_out, _ = self.split(read_treebanks(self.paths, self.skip, partial=self.partial))
-        train_file = _copied(train, self.paths, folder / "train.conllu")
-        if dev is not None:
-            return [train_file], _copied(
-                read_treebanks(dev.paths, self.skip, partial=self.partial),
-                dev.paths,
-                folder / "dev.conllu",
-            )
-        return [train_file], (
-            None if held_out is None else _copied(held_out, self.paths, folder / "dev.conllu")
-        )
+        train_file = _copied(train, paths, folder / "train.conllu")
+        if dev_paths:
+            held_out = read_treebanks(dev_paths, self.skip, partial=self.partial)
+        if held_out is None:
+            return [train_file], None
+        return [train_file], _copied(held_out, dev_paths or paths, folder / "dev.conllu")
 
 
 def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treebank | None]:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from oracles.errors import OptimalStepError
 from parser.data.attributes import TREEBANK, AttributeColumns
 from parser.data.lemmas import Lemmas, tokens_of
 from parser.data.parts import PARTS
@@ -75,6 +76,11 @@ class Vocabularies:
     def treebanks(self) -> list[str]:
         """The names of the model's treebanks; empty if there is only one."""
         return self.by_attribute[TREEBANK].symbols if TREEBANK in self.by_attribute else []
+
+    @property
+    def treebank(self) -> str | None:
+        """The treebank that sentences are encoded as; None if the model has only one."""
+        return self._attributes.treebank if self.treebanks else None
 
     def for_treebank(self, name: str) -> Vocabularies:
         """Return the same vocabularies for sentences of another treebank."""
@@ -275,7 +281,17 @@ class Vocabularies:
                 name: attribute_vocabulary(name, symbols, similar)
                 for name, symbols in named.items()
             }
-            return cls(by_attribute, parts, tasks), relations
+        read = cls(by_attribute, parts, tasks)
+        if (treebank := contents.settings.get("treebank")) is not None:
+            with contents.errors_in_settings():
+                check_type(treebank, str, "treebank")
+                if treebank not in read.treebanks:
+                    raise OptimalStepError(
+                        f"its treebank is {treebank!r}, and the model knows "
+                        f"{', '.join(read.treebanks) or 'none by name'}"
+                    )
+            read = read.for_treebank(treebank)
+        return read, relations
 
 
 def _offsets(sentences: Sequence[AttributeColumns]) -> np.ndarray:

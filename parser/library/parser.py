@@ -490,7 +490,8 @@ class Parser:
                 )
             elif self._folder is not None:
                 self._pipelines[tokens] = TextPipeline.of_model(
-                    self._folder, None, tokens, self._abbreviations
+                    *(self._folder, None, tokens, self._abbreviations),
+                    treebank=self.model.vocabularies.treebank,
                 )
             else:
                 raise TokenizerError(

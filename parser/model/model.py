@@ -152,6 +152,7 @@ class NetworkModel:
             "transition_system": self.system.name,
             **({"transition_options": self.system.options} if self.system.options else {}),
             **({} if self.lookahead is None else {"lattice": {"lookahead": self.lookahead}}),
+            **({} if (name := self.vocabularies.treebank) is None else {"treebank": name}),
             "slots": [str(slot) for slot in self.slots],
             "classifier": {
                 name: value

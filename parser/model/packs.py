@@ -21,12 +21,15 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.parts.pretrained import HELD
 from parser.model_folder import (
     INDEX,
+    SETTINGS,
+    TEXT,
     ModelError,
     fetched_models,
     find_model,
     holds_model,
     is_plain_name,
     plain_name,
+    read_json,
 )
 from parser.storage import (
     HOME,
@@ -52,6 +55,10 @@ SOURCE = "OPTIMAL_STEP_MODELS"
 
 # The URL of the packs of this version's release; None: there is no release yet.
 RELEASE: str | None = None
+
+# The key of an index with the treebank that sentences are parsed as by default,
+# in a model that tells treebanks apart; a pack may have a name for each.
+AS_TREEBANK = "as_treebank"
 
 # Beside a model, the SHA-256 of the pack that it comes from, and what was unpacked, see _note().
 _SUM, _NOTE = ".sha256", ".unpacked.json"
@@ -166,9 +173,9 @@ def _note(folder: Path) -> Entry | None:
     """Return what fetch() noted of a folder; None if it has not written the folder,
     or the note is damaged.
 
-    It is ``file``, ``sha256`` and ``source`` of the pack, the name of the ``folder``, and
-    ``parts``: by name, bytes, time in nanoseconds, SHA-256. A copy under another name is the user's
-    own.
+    It is ``file``, ``sha256`` and ``source`` of the pack, perhaps ``as_treebank`` of its entry in
+    the index, the name of the ``folder``, and ``parts``: by name, bytes, time in nanoseconds,
+    SHA-256. A copy under another name is the user's own.
     """
     try:
         noted: Entry = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
@@ -362,6 +369,8 @@ def read_index(source: str) -> dict[str, Entry]:
             if not all(isinstance(entry[key], str) for key in ("file", "sha256")):
                 raise TypeError(f"what it says of {name} is not text")
             plain_name(entry["file"])
+            if not isinstance(entry.get(AS_TREEBANK, ""), str):
+                raise TypeError(f"the treebank that it says of {name} is not text")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OptimalStepError(
             f"{source}: {INDEX} is not one that optimal-step pack writes ({error})"
@@ -397,6 +406,9 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
     try:
         with replacing_folder(target) as temporary:
             parts = _unpack(pack, temporary)
+            if (treebank := entry.get(AS_TREEBANK)) is not None:
+                settings = read_json(temporary, SETTINGS)
+                write_json(temporary / SETTINGS, settings | {"treebank": treebank})
             read_model(temporary)  # through the checks that a stranger's folder meets
             (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8", newline="\n")
             place = source if _is_url(source) else str(Path(source).absolute())
@@ -405,6 +417,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
                 "sha256": entry["sha256"],
                 "source": place,
                 "folder": stored,
+                **({} if treebank is None else {AS_TREEBANK: treebank}),
             }
             write_json(
                 temporary / _NOTE,
@@ -463,11 +476,13 @@ def _unpack(pack: Path, folder: Path) -> list[str]:
             if sum(member.file_size for member in files.infolist()) > _MOST:
                 raise OptimalStepError(f"it is larger than {_MOST:,} bytes")
             for member in files.infolist():
-                inside, name = folder, member.filename
-                if name.startswith(f"{HELD}/"):  # a pretrained encoder
-                    inside, name = folder / HELD, name.removeprefix(f"{HELD}/")
-                    inside.mkdir(exist_ok=True)
-                (inside / plain_name(name)).write_bytes(files.read(member))
+                *folders, name = map(plain_name, member.filename.split("/"))
+                # of a pretrained encoder, and of the text files of several treebanks
+                if folders and folders != [HELD] and (len(folders) != 2 or folders[0] != TEXT):
+                    raise OptimalStepError(f"{member.filename!r} is no file of a model")
+                inside = folder.joinpath(*folders)
+                inside.mkdir(parents=True, exist_ok=True)
+                (inside / name).write_bytes(files.read(member))
             return files.namelist()
     except (
         ValueError,

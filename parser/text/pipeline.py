@@ -27,7 +27,14 @@ from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, describe_file
 from parser.conllu.formats import is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
 from parser.model.packs import named_folder
-from parser.model_folder import MODEL, SEGMENTER, TOKENIZER, UDPIPE_TOKENIZER, has_tokenizer
+from parser.model_folder import (
+    MODEL,
+    SEGMENTER,
+    TOKENIZER,
+    UDPIPE_TOKENIZER,
+    has_tokenizer,
+    text_folder,
+)
 from parser.text.abbreviations import read_abbreviations
 from parser.text.blocks import LINE_END, Block, blocks_of, paragraph_ends
 from parser.text.tokens import (
@@ -117,7 +124,9 @@ class TextPipeline:
         abbreviations = (
             None if options.abbreviations is None else read_abbreviations(options.abbreviations)
         )
-        return cls.of_model(folder, options.tokenizer, options.tokens, abbreviations)
+        return cls.of_model(
+            folder, options.tokenizer, options.tokens, abbreviations, options.treebank
+        )
 
     @classmethod
     def of_model(
@@ -126,6 +135,7 @@ class TextPipeline:
         tokenizer: Path | None = None,
         tokens: str | None = None,
         abbreviations: Mapping[str, bool] | None = None,
+        treebank: str | None = None,
     ) -> TextPipeline:
         """Return the pipeline of a model.
 
@@ -135,19 +145,21 @@ class TextPipeline:
                 which then also decides where sentences end; see of_file().
             tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
             abbreviations: the user's own; see read_abbreviations().
+            treebank: in a model of several treebanks, the one that the text resembles; None: the
+                one that it is parsed as by default.
 
         Raises:
             TokenizerError: there is no tokenizer, or it cannot be loaded.
             ModelError: the tokenizer or the segmenter is damaged.
         """
         folder = named_folder(folder)
-        folders = (folder, folder / MODEL)
+        folders = [text_folder(candidate, treebank) for candidate in (folder, folder / MODEL)]
         if tokens == TokenEnds.SPACE:
             return cls(BlankSplitter(), next(filter(None, map(_segmenter_of, folders)), None))
         if tokenizer is not None:
             return cls.of_file(tokenizer, abbreviations)
         for candidate in folders:
-            if has_tokenizer(candidate):
+            if (candidate / TOKENIZER).is_file():
                 pipeline = cls.of_file(candidate / TOKENIZER, abbreviations)
                 return cls(
                     pipeline.splitter, _segmenter_of(candidate), pipeline.path, abbreviations
@@ -169,7 +181,7 @@ class TextPipeline:
         if path.is_dir():
             path = next(
                 (
-                    candidate / TOKENIZER
+                    text_folder(candidate) / TOKENIZER
                     for candidate in (path, path / MODEL)
                     if has_tokenizer(candidate)
                 ),

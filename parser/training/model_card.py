@@ -81,8 +81,9 @@ class ModelCard(Observer):
             if plan.start is not None and plan.keeps_text
             else []
         )
-        self._kept = ["tokenizer"] if TOKENIZER in kept else []
-        self._kept += ["segmenter"] if SEGMENTER in kept else []
+        names = {file.rpartition("/")[2] for file in kept}
+        self._kept = ["tokenizer"] if TOKENIZER in names else []
+        self._kept += ["segmenter"] if SEGMENTER in names else []
         if plan.start is not None:
             self._rows += _rows_of_card("start", Path(plan.start))
 

@@ -39,7 +39,7 @@ from parser.beam_settings import Beam
 from parser.data.word_vectors import BackgroundVectors
 from parser.decoding.files.missing_columns import tags_read
 from parser.model.trained_model import TrainedModel
-from parser.model_folder import MODEL, has_tokenizer
+from parser.model_folder import MODEL
 from parser.networks.classifier import check_device
 from parser.settings.groups import SettingsError
 from parser.settings.plan import Plan
@@ -62,7 +62,7 @@ from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
 from parser.training.run_folder import CheckpointError, Manifest, Progress
-from parser.training.stages import STAGES, learn_splitting
+from parser.training.stages import STAGES, learn_splitting, without_tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ def train(
             run_folder.start_over(folder)
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
-            if plan.tokenizer and not has_tokenizer(folder / MODEL):
+            if without_tokenizer(plan, folder / MODEL):
                 learn_splitting(plan, folder / MODEL)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:

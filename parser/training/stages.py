@@ -13,9 +13,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parser.data.treebank import SplitFiles
 from parser.linear.model import LinearModel
 from parser.model.loading import load
-from parser.model_folder import EXAMPLE, MODEL, copy_text_files, find_model, has_tokenizer
+from parser.model_folder import (
+    EXAMPLE,
+    MODEL,
+    copy_text_files,
+    find_model,
+    has_tokenizer,
+    treebank_text_folder,
+)
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing
 from parser.text.abbreviations import language_of
@@ -115,7 +123,8 @@ def _save(run: Run) -> dict[str, Any]:
 
 def learn_splitting(plan: Plan, folder: Path) -> None:
     """Give a model's folder a tokenizer and perhaps a segmenter:
-    those of the model of ``start``, or newly trained ones.
+    those of the model of ``start``, or newly trained ones; one for each treebank if the model
+    tells them apart.
 
     Without running text in the training split, a warning says so, and the folder gets none.
 
@@ -124,18 +133,35 @@ def learn_splitting(plan: Plan, folder: Path) -> None:
     """
     if plan.start is not None and plan.keeps_text:
         copy_text_files(find_model(Path(plan.start)), folder)
-    if not plan.tokenizer or has_tokenizer(folder):
-        return
+    for treebank in without_tokenizer(plan, folder):
+        _write_splitting(plan, folder, treebank)
+
+
+def without_tokenizer(plan: Plan, folder: Path) -> list[str | None]:
+    """Return the treebanks for which a model's folder has no tokenizer, although the plan wants
+    one; None stands for the treebank of a model that has only one.
+    """
+    names = dict.fromkeys(plan.files.train.names or [None])
+    return [name for name in names if plan.tokenizer and not has_tokenizer(folder, name)]
+
+
+def _write_splitting(plan: Plan, folder: Path, treebank: str | None) -> None:
+    """Train a tokenizer, and perhaps a segmenter, of one of several treebanks, or of all files."""
+    files = plan.files.train
+    target = folder if treebank is None else treebank_text_folder(folder, treebank)
     with TemporaryDirectory() as place:
-        train, dev = plan.files.train.as_files(plan.files.dev, Path(place))
-        language = language_of(plan.files.train.paths)  # before splits were held out
+        train, dev = files.as_files(plan.files.dev, Path(place), treebank)
+        paths = SplitFiles(files.paths, files.names).of_treebank(treebank)
+        language = language_of(paths)  # before splits were held out
         try:
             write_splitting(
-                train, dev, folder, plan.seed, segmenter=plan.segmenter, language=language
+                train, dev, target, plan.seed, segmenter=plan.segmenter, language=language
             )
         except NoRunningTextError as error:
             log.warning(
-                "no tokenizer is trained, so the model parses CoNLL-U but no text: %s", error
+                "no tokenizer is trained%s, so the model parses CoNLL-U but no text: %s",
+                "" if treebank is None else f" for {treebank}",
+                error,
             )
 
 
@@ -147,8 +173,9 @@ def _learn_splitting(run: Run) -> dict[str, Any]:
 def _check(run: Run) -> dict[str, Any]:
     """Load the saved model: this runs all checks of model folders."""
     load(run.folder / MODEL)
-    if has_tokenizer(run.folder / MODEL):
-        TextPipeline.of_model(run.folder / MODEL)
+    for treebank in run.model.vocabularies.treebanks or [None]:
+        if has_tokenizer(run.folder / MODEL, treebank):
+            TextPipeline.of_model(run.folder / MODEL, treebank=treebank)
     return {}
 
 

@@ -4,11 +4,23 @@ right, and what it writes.
 
 import json
 import shutil
+import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
+from parser.commands import pack
 from parser.conllu.stream import read_sentences
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
+from parser.model.trained_model import TrainedModel
+from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL, text_folder, treebank_text_folder
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
+from parser.storage import write_json
 from parser.text.tokens import read_paragraphs, text_of
+from parser.training.text import write_splitting
+from parser.transitions.features import slots_of
 from scripts import make_models
 from scripts.make_models import OTHERS, WRITTEN
 
@@ -183,7 +195,9 @@ def test_card_and_page_name_the_pretrained_encoder_and_its_licence(tmp_path, mon
     card.write_text("# A model\n", encoding="utf-8")
     make_models._add_to_card(card, wanted, _entry(**{WRITTEN: {}, OTHERS: {}}, LAS=84.0), "UD_X")
     entry = {"treebank": "UD_X 2.16", "licence": "CC BY-SA 4.0", "contributors": "A"}
-    make_models.write_pages({"en-tuned": entry, "en": entry}, tmp_path)
+    make_models.write_pages(
+        {name: entry | {"file": f"{name}.zip"} for name in ("en-tuned", "en")}, tmp_path
+    )
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     for text in (card.read_text(encoding="utf-8"), page):
         assert text.count("multilingual-e5-small") == 2  # the name and the address
@@ -197,10 +211,99 @@ def test_treebanks_of_other_kinds_are_of_the_same_release(tmp_path):
     assert make_models.MODELS["en-text"].others == make_models.MODELS["en"].others
 
 
+_TOGETHER = ("cy-tuned", "ga-tuned")
+
+
+@pytest.fixture
+def treebanks(tmp_path) -> Path:
+    """A folder with the treebanks of some models, of few words."""
+    for number, name in enumerate(_TOGETHER, 1):
+        for part in ("train", "dev", "test"):
+            file = make_models.MODELS[name].files(tmp_path / "ud", part)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(GOLD * 2 * number, encoding="utf-8")
+    return tmp_path / "ud"
+
+
+@pytest.fixture
+def commands(monkeypatch, treebanks) -> list[tuple[str, ...]]:
+    """The commands that are run. Training writes a model that knows nothing."""
+    done = []
+
+    def run(command, *words):
+        done.append((command, *words))
+        if command == "train":
+            folder = Path(words[-1].partition("=")[2])
+            write_told_apart(folder / MODEL, treebanks)
+            write_json(folder / "metrics.json", {"train": {"words": 99}, "cpu_seconds": 60.0})
+        else:
+            monkeypatch.setattr(sys, "argv", ["pack", *words])
+            pack.main()
+
+    monkeypatch.setattr(make_models, "_run", run)
+    return done
+
+
+def write_told_apart(folder: Path, treebanks: Path) -> None:
+    names = [make_models.MODELS[name].treebank for name in _TOGETHER]
+    vocabularies = Vocabularies({"form": Vocabulary(["zu"]), "treebank": Vocabulary(names)})
+    embeddings = dict.fromkeys([*vocabularies.by_attribute, "deprel"], Embedding(3, True))
+    spec = ClassifierSpec(12, "tanh", 0.0, 0.0, 0.0, embeddings, BiLSTMSpec(1, 5, 0.0, 0.0))
+    slots = slots_of({"token": ["s0", "b0"]})
+    TrainedModel.new(vocabularies, Vocabulary(["dep", "root"]), slots, spec).save(folder)
+    (folder / CARD).write_text("# A parser\n", encoding="utf-8")
+    for name in _TOGETHER:
+        wanted = make_models.MODELS[name]
+        train = wanted.files(treebanks, "train")
+        write_splitting([train], None, treebank_text_folder(folder, wanted.treebank), 1)
+
+
+def test_one_model_of_several_treebanks_has_a_name_for_each(
+    commands, treebanks, tmp_path, monkeypatch
+):
+    measured = []
+
+    def measure(model, test, _):
+        measured.append((json.loads((model / "settings.json").read_bytes())["treebank"], test.name))
+        assert make_models.MODELS[model.name].example.split()[0] in (
+            text_folder(model) / EXAMPLE
+        ).read_text(encoding="utf-8")
+        hard = dict.fromkeys(("LAS_long", "LAS_questions", "LAS_lower_case"))
+        return {"LAS": 80.0, "LAS_gold_words": 81.0, WRITTEN: {}, **hard}
+
+    monkeypatch.setattr(make_models, "measure", measure)
+    members = {name: make_models.MODELS[name] for name in _TOGETHER}
+    output = tmp_path / "out"
+    output.mkdir()
+    write_json(output / INDEX, {})
+    make_models.make("tuned", members, treebanks, tmp_path / "run", output)
+    assert measured == [("cy", "cy_ccg-ud-test.conllu"), ("ga", "ga_idt-ud-test.conllu")]
+    index = json.loads((output / INDEX).read_text(encoding="utf-8"))
+    assert {name: (of["file"], of["as_treebank"], of["words"]) for name, of in index.items()} == {
+        "cy-tuned": ("tuned.zip", "cy", 42),
+        "ga-tuned": ("tuned.zip", "ga", 84),
+    }
+    (train, *words) = commands[0]
+    folders = {"cy": "UD_Welsh-CCG/cy_ccg", "ga": "UD_Irish-IDT/ga_idt"}
+    cy, ga = (f"{treebanks.as_posix()}/{folder}-ud" for folder in folders.values())
+    assert (train, *words[:2]) == (
+        "train",
+        f"treebank.train={{cy: [{', '.join(3 * [f'{cy}-train.conllu'])}], "
+        f"ga: [{', '.join(2 * [f'{ga}-train.conllu'])}]}}",
+        f"treebank.dev={{cy: [{cy}-dev.conllu], ga: [{ga}-dev.conllu]}}",
+    )
+    assert f"'{words[0]}'" in index["cy-tuned"]["command"]
+    with zipfile.ZipFile(output / "tuned.zip") as packed:
+        card = packed.read(CARD).decode()
+        assert {f"text/{name}/{EXAMPLE}" for name in folders} < {*packed.namelist()}
+    for language, folder in (("Welsh", "UD_Welsh-CCG 2.16"), ("Irish", "UD_Irish-IDT 2.6")):
+        assert f"## Licence and limits, {language}\n\nThe model is derived from {folder} " in card
+
+
 def test_without_the_treebanks_the_error_of_training_is_the_last_line(tmp_path, capfd):
     with pytest.raises(SystemExit) as ended:
         make_models.make(
-            "cy", make_models.MODELS["cy"], tmp_path / "nowhere", tmp_path / "run", tmp_path
+            "cy", {"cy": make_models.MODELS["cy"]}, tmp_path / "no", tmp_path / "run", tmp_path
         )
     assert ended.value.code == 1
     assert capfd.readouterr().err.splitlines()[-1].startswith("error: treebank.train=")

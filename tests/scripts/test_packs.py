@@ -306,7 +306,7 @@ def test_the_dev_part_is_that_of_the_run_and_read_as_training_reads_it(
     (run / ".hydra").mkdir()
     for dev, said in (
         (None, "give --dev FILE"),
-        (f"{{hu: {DEV}}}", "give --dev FILE"),
+        (f"{{hu: {DEV}}}", "weights in 11 bits"),
         (f"[{DEV}]", "give --dev FILE"),
         (DEV, "weights in 11 bits"),
         (tmp_path / "dev.conllu.gz", "weights in 11 bits"),
@@ -393,6 +393,9 @@ def test_packs_of_strangers(packs, tmp_path, monkeypatch):
         start(get, monkeypatch, "hu", "--from", packs)
     for name, message in (
         ("../evil.json", "not a plain name"),
+        ("text/../evil.json", "not a plain name"),
+        ("bin/evil.json", "'bin/evil.json' is no file of a model"),
+        ("text/evil.json", "no file of a model"),
         ("settings.json", "holds no model|damaged|missing"),
     ):
         with zipfile.ZipFile(path, "w") as files:

@@ -1,15 +1,24 @@
-"""One model of several treebanks: they are told apart in training, and one is chosen in parsing."""
+"""One model of several treebanks: they are told apart in training, and one is chosen in parsing.
+Each has a tokenizer of its own.
+"""
 
+import json
 import random
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from oracles.errors import OptimalStepError
 from parser import Parser
+from parser.commands import get, pack, train_tokenizer
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import load_model
 from parser.model.loading import load
-from parser.model_folder import ModelError
+from parser.model_folder import INDEX, MODEL, TOKENIZER, ModelError, text_files, text_folder
+from parser.text.pipeline import TextPipeline
+from parser.text.tokens import TokenizerError
 from parser.training.observers.console import final_table
 from parser.training.run import train
 from tests.parsed_files import parse_file
@@ -22,6 +31,7 @@ FEW = [
     "encoder.dropout=0",
 ]  # fmt: skip
 WORDS = [["a", "b", "c", "d"]]
+_DASHED = "wa-wb wc-wd.\n"
 
 
 def to_the_left(n: int) -> list[int]:
@@ -131,3 +141,121 @@ def test_training_goes_on_with_several_under_other_names(trained, files, tmp_pat
     metrics = train(planned(*more, f"start={trained[0]}", "second_pass.epochs=2"), tmp_path)
     assert load(tmp_path).vocabularies.treebanks == ["up", "left", "right"]
     assert metrics["dev"]["left/uas"] > 90
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory) -> dict[str, Path]:
+    """The same text, whose dashes are words in one treebank, and within words in the other; the
+    words of a third have blanks between them, and no comment with the text.
+    """
+    folder, rng = tmp_path_factory.mktemp("texts"), random.Random(1)
+    files = {}
+    for name in ("cut", "whole", "unwritten"):
+        lines = []
+        for _ in range(60):
+            words = [f"w{rng.choice('abcdef')}-w{rng.choice('abcdef')}" for _ in range(3)]
+            if name == "cut":
+                words = [part for word in words for part in (*word.partition("-"),)]
+            words.append(".")
+            for number, word in enumerate(words, 1):
+                then = words[number] if number < len(words) else ""
+                joined = name != "unwritten" and ("-" in (word, then) or then == ".")
+                misc = "SpaceAfter=No" if joined else "_"
+                head, relation = (0, "root") if number == 1 else (1, "dep")
+                lines.append(f"{number}\t{word}\t_\tX\t_\t_\t{head}\t{relation}\t_\t{misc}")
+            lines.append("")
+        files[name] = folder / f"{name}.conllu"
+        files[name].write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return files
+
+
+@pytest.fixture(scope="module")
+def run_of_texts(texts, tmp_path_factory) -> Path:
+    named = f"{{cut: {texts['cut']}, w hole: {texts['whole']}, unwritten: {texts['unwritten']}}}"
+    folder = tmp_path_factory.mktemp("run")
+    parts = [f"treebank.{part}={named}" for part in ("train", "dev")]
+    few = ["first_pass.epochs=1", "second_pass.epochs=1", "tokenizer=characters", "segmenter=none"]
+    train(planned("treebank.name=both", *parts, "treebank.test=null", *TEXT, *few), folder)
+    return folder
+
+
+def test_each_has_a_tokenizer(run_of_texts, caplog):
+    def words(treebank: str | None) -> list[str]:
+        parsed = Parser.load(run_of_texts, treebank=treebank).parse_text(_DASHED)
+        return [form for sentence in parsed for form in sentence.forms]
+
+    assert words("cut") == ["wa", "-", "wb", "wc", "-", "wd", "."]
+    assert words("w hole") == ["wa-wb", "wc-wd", "."]
+    assert words(None) == words("cut")  # of the first one
+    with pytest.raises(TokenizerError, match="there is no tokenizer; train one"):
+        words("unwritten")
+    assert len([name for name in text_files(run_of_texts / MODEL) if TOKENIZER in name]) == 2
+    options = ParseOptions(text=True, treebank="w hole")
+    split = TextPipeline.of_options(run_of_texts, options).read(_DASHED)
+    assert [token.form for token in split[0].tokens] == ["wa-wb", "wc-wd", "."]
+
+
+def start(module, monkeypatch, *words: str | Path) -> None:
+    monkeypatch.setattr(sys, "argv", ["command", *map(str, words)])
+    module.main()
+
+
+def test_a_tokenizer_is_trained_for_one(run_of_texts, texts, tmp_path, monkeypatch, capsys):
+    """It is the one that training gives this treebank."""
+    run = tmp_path / "run"
+    shutil.copytree(run_of_texts, run)
+    own = text_folder(run / MODEL, "cut") / TOKENIZER
+    before = own.read_bytes()
+    own.unlink()
+    files = ["--train", texts["cut"], "--dev", texts["cut"], "--segmenter", "none"]
+    start(train_tokenizer, monkeypatch, run, *files, "--treebank", "cut")
+    assert own.read_bytes() == before
+    with pytest.raises(OptimalStepError, match=r"'cat' .did you mean cut.*it knows cut, w hole"):
+        start(train_tokenizer, monkeypatch, run, *files, "--treebank", "cat")
+
+
+def test_a_pack_has_a_name_for_each(run_of_texts, texts, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPTIMAL_STEP_MODELS", raising=False)
+    (run_of_texts / MODEL / "README.md").write_text("# A parser\n", encoding="utf-8")
+    packs = tmp_path / "packs"
+    names = ["--name", "one=cut", "--name", "two=w hole", "--name", "three"]
+    dev = ["--dev", f"cut={texts['cut']}", "--dev", f"w hole={texts['whole']}"]
+    for _ in range(2):  # the second time, each name is there
+        start(pack, monkeypatch, run_of_texts, "-o", packs / "both.zip", *names, *dev)
+    entries = json.loads((packs / INDEX).read_text(encoding="utf-8"))
+    assert [entry.get("as_treebank") for entry in entries.values()] == ["cut", None, "w hole"]
+    assert len({entry["sha256"] for entry in entries.values()}) == 1
+    start(get, monkeypatch, "one", "two", "three", "--from", packs)
+    for name, treebank, n_words in [("one", "cut", 7), ("two", "w hole", 3), ("three", "cut", 7)]:
+        parser = Parser.load(name)
+        assert parser.model.vocabularies.treebank == treebank
+        assert len(parser.parse_text(_DASHED)[0]) == n_words
+        assert len(Parser.load(name, treebank="w hole").parse_text(_DASHED)[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["one=cat"], "--name one=cat: .*not trained on a treebank 'cat' .did you mean cut"),
+        (["one=cut", "../x"], "not a plain name"),
+    ],
+)
+def test_names_of_packs_that_mean_no_treebank(run_of_texts, tmp_path, monkeypatch, names, message):
+    (run_of_texts / MODEL / "README.md").write_text("# A parser\n", encoding="utf-8")
+    given = [word for name in names for word in ("--name", name)]
+    with pytest.raises(OptimalStepError, match=message):
+        start(pack, monkeypatch, run_of_texts, "-o", tmp_path / "both.zip", *given)
+
+
+def test_a_default_treebank_that_the_model_does_not_know(run_of_texts, tmp_path):
+    shutil.copytree(run_of_texts / MODEL, tmp_path / "model")
+    settings = tmp_path / "model" / "settings.json"
+    content = json.loads(settings.read_text(encoding="utf-8"))
+    for treebank, message in [
+        ("el", "its treebank is 'el', and the model knows cut"),
+        (3, "treebank is int"),
+    ]:
+        settings.write_text(json.dumps(content | {"treebank": treebank}), encoding="utf-8")
+        with pytest.raises(ModelError, match=f"settings.json.*{message}"):
+            load(tmp_path / "model")

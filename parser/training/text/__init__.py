@@ -93,6 +93,7 @@ def write_splitting(
         )
         if segmenter is SegmenterName.auto and scores["tokenizer"] >= scores["segmenter"]:
             better = None
+    folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder, notes)
     if better is not None:
         better.save(folder, {"dev_sentence_f1": scores} if scores else None)
