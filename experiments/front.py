@@ -4,27 +4,41 @@ words a second they parse.
     python experiments/front.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
 
 Every system is a command line of ``optimal-step parse``: its output is evaluated, and the processor
-time of its processes is measured, all systems in turn. The plot also shows the parsers in the rows
-of experiments/results/peers, except those whose training was stopped.
+time of its processes is measured, all systems in turn. Parsers of others take turns with them if
+experiments/peers.py has trained them; their scores are those of the rows of
+experiments/results/peers.
 """
 
 from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.command import OUTPUT, ROOT, Trainings, check_at_least, check_known
+from experiments.command import OUTPUT, ROOT, Trainings, check_at_least, check_known, settings_of
 from experiments.engine import Cell, Experiment, check
 from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, panels, read_csv, save
-from experiments.tables import Key, Row, chosen, lines_of, markdown, names_of, numbers, score
+from experiments.peers import PeerRun, Peers, words_alone
+from experiments.tables import (
+    NOT_RUN,
+    Key,
+    Row,
+    chosen,
+    lines_of,
+    markdown,
+    names_of,
+    numbers,
+    score,
+)
 from experiments.text import tokenized
 from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
@@ -45,10 +59,12 @@ class System:
     Attributes:
         training: settings on top of the recipe.
         parsing: options of ``optimal-step parse``.
+        peer: the name of a parser of others in configs/experiments/peers.yaml; empty: it is ours.
     """
 
     training: list[str] = field(default_factory=list)
     parsing: list[str] = field(default_factory=list)
+    peer: str = ""
 
 
 @dataclass
@@ -60,6 +76,7 @@ class Front(Trainings):
     rounds: int
     tokenizers: str = field(metadata=OUTPUT)
     peers: str = field(metadata=OUTPUT)
+    peer_runs: str = field(metadata=OUTPUT)
 
     def training(self, name: str, treebank: str, seed: int | str) -> Training:
         """Return the training of a system, without the files that it learns from."""
@@ -76,6 +93,34 @@ class Front(Trainings):
         folder.
         """
         return [*parse_command(folder / "model"), *self.all_systems[name].parsing]
+
+    def peer_run(self, peer: str, treebank: str) -> PeerRun:
+        """Return a parser of others that experiments/peers.py has trained.
+
+        Raises:
+            OptimalStepError: it has not.
+        """
+        parser = settings_of(Peers, "peers", []).all_peers[peer]
+        folder = Path(self.peer_runs).absolute() / treebank / peer
+        run = PeerRun(parser, folder, parser.names.get(treebank, treebank))
+        if missing := [part for part in parser.model if not (folder / part).exists()]:
+            raise OptimalStepError(
+                f"{folder / missing[0]}: there is no such model; python experiments/peers.py "
+                f'"peers=[{peer}]" "languages=[{treebank}]" runs={self.peer_runs} trains it'
+            )
+        return run
+
+    def peer_row(self, peer: str, treebank: str) -> Row:
+        """Return the scores of a parser of others.
+
+        Raises:
+            OptimalStepError: there are none.
+        """
+        path = ROOT / self.peers
+        rows = chosen(read_csv(path) if path.exists() else [], peer=peer, treebank=treebank)
+        if not rows:
+            raise OptimalStepError(f"{path}: it has no row of {peer} on {treebank}")
+        return rows[0]
 
 
 def cells(wanted: Front) -> list[Cell]:
@@ -101,7 +146,8 @@ def measure(wanted: Front, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
     _, treebank, seed = group[0].key
     folders: dict[str, Path] = {}
     seconds: dict[Path, float] = {}
-    for name, *_ in (cell.key for cell in group):
+    ours = [name for name, *_ in (cell.key for cell in group) if not wanted.all_systems[name].peer]
+    for name in ours:
         training = wanted.training(name, treebank, seed)
         folders[name] = folder = wanted.folder(training)
         if folder in seconds:
@@ -110,10 +156,29 @@ def measure(wanted: Front, group: list[Cell]) -> Iterator[tuple[Key, dict[str, s
     plain = Training.of(wanted, treebank, seed)
     dev, test = plain.part("dev"), plain.part("test")
     text = tokenized(plain, Path(wanted.tokenizers))
-    commands = {name: wanted.command(name, folder) for name, folder in folders.items()}
-    parsed, speeds = by_turns(commands, [dev.read_bytes(), test.read_bytes(), text], wanted.rounds)
+    parsers: dict[str, Callable[[bytes], bytes]] = {
+        name: partial(output, wanted.command(name, folder)) for name, folder in folders.items()
+    }
+    for name, *_ in (cell.key for cell in group):
+        if name not in parsers:
+            run = wanted.peer_run(wanted.all_systems[name].peer, treebank)
+            parsers[name] = partial(_output_of_peer, run)
+    parsed, speeds = by_turns(parsers, [dev.read_bytes(), test.read_bytes(), text], wanted.rounds)
     for cell in group:
         name = cell.key[0]
+        if name not in folders:
+            row = wanted.peer_row(wanted.all_systems[name].peer, treebank)
+            seconds_of_peer = 60 * float(row["cpu_minutes"])
+            yield (
+                cell.key,
+                {
+                    **dict.fromkeys(MEASURED, ""),
+                    **{column: row[column] for column in ("las", "uas", "raw_las")},
+                    "words_per_second": f"{speeds[name]:.0f}",
+                    "cpu_seconds": f"{seconds_of_peer:.1f}",
+                },
+            )
+            continue
         rows = []
         for part, gold, content in zip(
             ("dev", "test", "text"), (dev, test, test), parsed[name], strict=True
@@ -143,24 +208,35 @@ def output(command: list[str], content: bytes) -> bytes:
     return done.stdout
 
 
+def _output_of_peer(run: PeerRun, content: bytes) -> bytes:
+    """Return the output of a parser of others for the words of CoNLL-U; it is not given tags."""
+    with TemporaryDirectory() as place:
+        given = Path(place) / "given.conllu"
+        given.write_bytes(content)
+        words = words_alone(given)
+    path, _ = run.parse("turn.conllu", words)
+    return path.read_bytes()
+
+
 def by_turns(
-    commands: Mapping[str, list[str]], contents: Sequence[bytes], rounds: int
+    parsers: Mapping[str, Callable[[bytes], bytes]], contents: Sequence[bytes], rounds: int
 ) -> tuple[dict[str, list[bytes]], dict[str, float]]:
-    """Return the output of each command for some files, parsed at once, and words per second of
+    """Return the output of each parser for some files, parsed at once, and words per second of
     processor time of a process.
 
     Args:
-        commands: of each parser, run in turn; the median of ``rounds`` is the speed.
+        parsers: functions that run the processes of a parser, in turn; the median of ``rounds`` is
+            the speed.
         contents: CoNLL-U.
     """
     everything = b"".join(contents)
     words = sum(line.split(b"\t", 1)[0].isdigit() for line in everything.splitlines())
     outputs: dict[str, bytes] = {}
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    seconds: dict[str, list[float]] = {name: [] for name in parsers}
     for _ in range(rounds):
-        for name, command in commands.items():
+        for name, parse in parsers.items():
             before = cpu_seconds_of_children()
-            outputs[name] = output(command, everything)
+            outputs[name] = parse(everything)
             seconds[name].append(cpu_seconds_of_children() - before)
     speeds = {name: words / median(times) for name, times in seconds.items()}
     return {
@@ -192,7 +268,7 @@ def page(rows: list[Row], wanted: Front) -> str:
         )
         return [
             score(rows, "las", "uas"),
-            score(rows, "dev_las"),
+            score(rows, "dev_las") if all(row["dev_las"] for row in rows) else NOT_RUN,
             score(rows, "raw_las"),
             speed,
             seconds,
@@ -215,6 +291,7 @@ _FAMILIES = {
     "text": ("recipe=text", BLUE),
     "text, subwords": ("with subwords", SKY),
     "pretrained": ("with the pretrained encoder", ORANGE),
+    "tuned": ("recipe=tuned", ORANGE),
 }
 # What the end of a system's name means, and its marker.
 _SEARCHES = {
@@ -230,14 +307,12 @@ def draw(rows: list[Row], wanted: Front, folder: Path) -> None:
 
     treebanks = _treebanks(rows, wanted)
     figure, plots = panels(len(treebanks), width=6.4, height=4.2, share_y=False)
-    path = ROOT / wanted.peers
-    peers = read_csv(path) if path.exists() else []
+    names = {row["system"] for row in rows}
+    peers = {name for name in names if name in wanted.all_systems and wanted.all_systems[name].peer}
     for treebank, plot in zip(treebanks, plots, strict=True):
-        ours, others = (
-            chosen(rows, treebank=treebank),
-            chosen(peers, treebank=treebank, stopped="false"),
-        )
-        _draw_treebank(plot, _points(ours, "system"), _points(others, "peer"))
+        points = _points(chosen(rows, treebank=treebank), "system")
+        others = {name: points.pop(name) for name in peers if name in points}
+        _draw_treebank(plot, points, others)
         plot.set_title(treebank)
     plots[0].set_ylabel("LAS on test (percent), gold words, no tags")
     handles = {

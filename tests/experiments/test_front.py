@@ -1,6 +1,7 @@
 """LAS against speed: what is trained and measured, and the plot."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from experiments import front
 from experiments.command import settings_of
 from experiments.front import Front, System
+from experiments.peers import PeerRun
 from tests.toy import ROOT
 
 COPY = [sys.executable, "-c", "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"]
@@ -76,23 +78,58 @@ def test_what_cannot_be_asked_for_is_refused(override):
 
 def test_outputs_of_files_that_are_parsed_together_come_apart():
     files = [b"# text = A b\n1\tA\n2\tb\n\n", b"", b"1\tc\n\n1-2\tde\n1\td\n2\te\n\n"]
-    parsed, speeds = front.by_turns({"one": COPY, "other": COPY}, files, 2)
+    copy = partial(front.output, COPY)
+    parsed, speeds = front.by_turns({"one": copy, "other": copy}, files, 2)
     assert parsed == {"one": files, "other": files}
     assert [*speeds] == ["one", "other"]
 
 
 def test_the_plot_has_what_has_rows(tmp_path):
-    (tmp_path / "peers.csv").write_text(
-        "peer,treebank,las,words_per_second,stopped\n"
-        "Peer,sample,70,900,false\nStopped,sample,60,900,true\nAnother,got,71,800,false\n"
-    )
-    wanted = settings_of(Front, "front", [f"peers={tmp_path}/peers.csv", "languages=[sample]"])
+    wanted = settings_of(Front, "front", ["languages=[sample]"])
     rows = [
         {"system": name, "treebank": "sample", "las": las, "words_per_second": "5000"}
-        for name, las in {"text": "73", "pretrained": "78"}.items()
+        for name, las in {"text": "73", "tuned": "78", "UDPipe": "64"}.items()
     ]
     front.draw(rows, wanted, tmp_path)
     (picture,) = tmp_path.glob("*.svg")
     shown = Path(picture).read_text(encoding="utf-8")
-    names = ("recipe=text", "with the pretrained encoder", "Peer", "Stopped", "MLP", "Another")
-    assert [name for name in names if f"<!-- {name} -->" in shown] == [*names[:3]]
+    names = ("recipe=text", "recipe=tuned", "UDPipe", "spaCy", "MLP", "parsers of others")
+    assert [name for name in names if f"<!-- {name} -->" in shown] == [*names[:3], names[5]]
+
+
+def test_parsers_of_others_take_turns_and_keep_the_scores_of_their_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    row = "UDPipe,sample,70,75,68,2"
+    (tmp_path / "peers.csv").write_text(f"peer,treebank,las,uas,raw_las,cpu_minutes\n{row}\n")
+    wanted = wanted_of(
+        f"peers={tmp_path}/peers.csv", f"peer_runs={tmp_path}/peers", f"runs={tmp_path}"
+    )
+    wanted.all_systems = {"UDPipe": System(peer="UDPipe")}
+    monkeypatch.setattr(
+        front, "tokenized", lambda training, runs: training.part("test").read_bytes()
+    )
+    with pytest.raises(ValueError, match=r"no such model; python experiments/peers.py .*UDPipe"):
+        dict(front.measure(wanted, front.cells(wanted)))
+    (tmp_path / "peers" / "sample" / "UDPipe").mkdir(parents=True)
+    (tmp_path / "peers" / "sample" / "UDPipe" / "model.udpipe").touch()
+    given = []
+
+    def parse(run, name, content):
+        given.append(content)
+        path = tmp_path / "parsed.conllu"
+        path.write_text(content)
+        return path, 1.0
+
+    monkeypatch.setattr(PeerRun, "parse", parse)
+    monkeypatch.setattr(front, "cpu_seconds_of_children", iter(range(9)).__next__)
+    ((_, values),) = front.measure(wanted, front.cells(wanted))
+    assert {key: values[key] for key in ("las", "uas", "raw_las", "dev_las", "cpu_seconds")} == {
+        "las": "70",
+        "uas": "75",
+        "raw_las": "68",
+        "dev_las": "",
+        "cpu_seconds": "120.0",
+    }
+    words = [line for content in given for line in content.splitlines() if line]
+    assert float(values["words_per_second"]) == sum(line.split("\t")[0].isdigit() for line in words)
+    assert {tuple(line.split("\t")[2:]) for line in words} == {("_",) * 8}
