@@ -40,8 +40,8 @@ LEVELS = 7
 
 
 def levels_of(ties: str | None) -> tuple[int, ...]:
-    """Return () without ties, else (LEVELS,): a tuple,
-    because numba knows its length when it compiles a kernel.
+    """Return () without ties, else (LEVELS,). It is a tuple,
+    because numba knows the length of a tuple when it compiles a kernel.
 
     Raises:
         OptimalStepError: ``ties`` is neither None nor one of TIES.

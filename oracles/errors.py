@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
-# Names that are less alike are not suggested; of three letters or fewer, one may be wrong.
+# Names that are less alike are not suggested. The second bound is for names of three letters or
+# fewer: one letter may be wrong.
 _ALIKE, _SHORT_ALIKE = 0.7, 0.65
-# The same for words that stand for names: there are many, and ordinary words are like some of them.
+# The bound for words that stand for names (``elsewhere``). It is higher: there are many such words,
+# and ordinary words resemble some of them.
 _WORDS_ALIKE = 0.8
-# Of two letters, one may be wrong, or they may be swapped.
+# In names of two letters, one letter may be wrong, or the two may be swapped.
 _SHORT = 2
-# How alike a name is to its first letters, if these are three or more.
+# How alike a name and its beginning are, if the beginning has three letters or more.
 _BEGINNING = 0.8
 # Names that are less alike than the best one by more than this are not suggested beside it.
 _CLOSE = 0.05
@@ -43,9 +45,9 @@ def nearest(
     Case, dashes and underscores do not matter.
 
     Args:
-        elsewhere: further words for some of them, such as ``{"hungarian": "hu"}``;
+        elsewhere: further words that stand for known names, such as ``{"hungarian": "hu"}``;
             words for other names do not count.
-        least: how alike a name must be, 0 to 1; None: as typing errors make it.
+        least: how alike a name must be, 0 to 1; None: as alike as after a typing error.
     """
     names = [str(name) for name in known]
     words = {word: name for word, name in elsewhere.items() if name in names} | {

@@ -8,22 +8,22 @@ Importing this module before numba chooses a safe folder.
 numba reuses a compiled kernel until the file that defines it changes. It does not notice changes of
 a kernel or a constant that was imported from another file, and would run the old code after an edit
 or a git pull. So the compiled kernels of a package are deleted if any source file that kernels
-depend on is newer. Other edits, which are most, cost no compilation.
+depend on is newer. Most edits are to other files, and cost no compilation.
 
 A file of a compiled kernel may be empty, cut or unreadable, as after a full disk or a crash. numba
 would fail at every start; here such a kernel is compiled again, and its files are replaced
 (_mended).
 
 Kernels that make no arrays are compiled without reference counting. Otherwise numba counts
-references to every array that a kernel reads from a tuple or passes on, with an atomic operation
-each; our kernels pass on dozens, which took two thirds of the time with a beam of 8. This is safe:
-the caller holds the arrays while the kernel runs.
+references to every array that a kernel reads from a tuple or passes on, with one atomic operation
+for each. Our kernels pass on dozens of arrays: with a beam of 8, counting took two thirds of the
+time. To omit it is safe, because the caller holds the arrays while the kernel runs.
 
 A kernel is compiled once for each combination of argument types, and compile time depends on their
 number more than on the length of a kernel. For numba, a literal 0 or True, a read-only array, a
-transposed array, int32 and int64 are different types. Each NumPy function is a kernel too. To
-assign a slice to another takes two seconds to compile, for the error message about their lengths; a
-loop over the elements takes none.
+transposed array, int32 and int64 are different types. Each NumPy function is a kernel too. An
+assignment from slice to slice takes two seconds to compile, because it may raise an error about
+their lengths; a loop over the elements takes none.
 
 The oracles do not depend on the parser, so they do not use parser/kernels, which has all other code
 about the internals of numba. This module has the steps before numba is imported, and the code that
@@ -90,13 +90,13 @@ def _if_known(option: str, value: bool) -> dict[str, Any]:
 
 
 def _mended(dispatcher: F) -> F:
-    """Let a kernel be compiled again if what is stored of it cannot be used,
-    and run if it cannot be stored.
+    """Make a kernel compile again if its stored files cannot be used,
+    and run even if it cannot be stored.
     """
     # plain functions, with NUMBA_DISABLE_JIT=1, have none
     stored: Any = getattr(dispatcher, "_cache", None)
     cache, file = _mended_classes()
-    # else another version of numba
+    # another version of numba may have other types; then the kernel stays as it is
     if type(stored) is cache.__base__ and type(stored._cache_file) is file.__base__:
         stored._cache_file.__class__, stored.__class__ = file, cache
     return dispatcher
@@ -104,7 +104,8 @@ def _mended(dispatcher: F) -> F:
 
 @cache
 def _mended_classes() -> tuple[Any, Any]:
-    """Return numba's classes of a kernel's cache and of its files, without the errors of files.
+    """Return subclasses of numba's classes for a kernel's cache and for its files, which do not
+    fail if a file is damaged or cannot be written.
 
     Reading a damaged file may raise any error. Files are not read before the kernel is called.
     """

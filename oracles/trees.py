@@ -82,7 +82,7 @@ class Trees:
     @cached_property
     def projective(self) -> np.ndarray:
         """bool[sentences]: whether the tree, with the artificial root at the left, is projective. A
-        partial tree is if its known edges are part of a projective tree.
+        partial tree counts as projective if its known edges are part of a projective tree.
         """
         return _projective(self.heads, self.offsets, self.whole)
 
@@ -185,8 +185,8 @@ def _first_on_cycle(heads):
 
 @array_kernel()
 def topmost_nodes(heads):
-    """Return int32[n + 1], the node that the known edges (heads:
-    int32[n + 1]) above each node begin with; linear.
+    """Return int32[n + 1], the topmost ancestor of each node, or the node itself, by the known
+    edges (heads: int32[n + 1]); linear.
     """
     topmost = np.full(len(heads), -1, np.int32)
     for i in range(len(heads)):
@@ -206,9 +206,9 @@ def topmost_nodes(heads):
 def _is_part_of_projective(heads):
     """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree; linear.
 
-    They are if no two cross, and none covers an ancestor of its head: all nodes that an edge covers
-    descend from its head. If none cross, an edge that covers an ancestor of its head also covers
-    the topmost one.
+    They are if no two cross, and no edge covers an ancestor of its own head, since all nodes that
+    an edge covers must descend from its head. If none cross, an edge that covers an ancestor of its
+    head also covers the topmost one.
     """
     topmost = topmost_nodes(heads)
     last = np.zeros(len(heads), np.int32)

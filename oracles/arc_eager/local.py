@@ -2,20 +2,22 @@
 
 Goldberg and Nivre (2012; 2013, Section 4) count, one by one, the gold edges that can still be made:
 
-    A = edges to x in the buffer from the buffer or the stack + edges to s_i on the stack,
-    not linked, from the buffer
+    A = gold edges to a token of the buffer, from the buffer or the stack
+        + gold edges from the buffer to a stack element s_i that is not linked
 
 In the system of system.py, whose computations end in one tree, A is not yet the value. At the end,
 stack elements that are not linked are attached to the elements below them; this may be worth more
 than an edge that removes such an element earlier. If s_1..s_j stay to the end, the value changes by
 
-    P_j = sum over i <= j of: [s_i not linked] ([h(s_i) = s_{i-1}] - [h(s_i) >= b]) - (gold children
-    of s_{i-1} in the buffer) value = A + max(0, max over j: P_j)
+    P_j   = sum over i <= j of: [s_i not linked] ([h(s_i) = s_{i-1}] - [h(s_i) >= b])
+            - (gold children of s_{i-1} in the buffer)
+    value = A + max(0, max over j: P_j)
 
 We know of no such correction in the literature. With ``single_root`` (one gold child of the
-artificial root) edges from 0 do not count once s_1 is linked. If edges can be undone, no element
-has to stay: the value is A + edges to s_i, not linked, from s_{i-1} + edges to linked s_i from the
-buffer. A transition's score is its own edge plus the value after it.
+artificial root) edges from 0 do not count once s_1 is linked. If edges can be undone
+(``nonmonotonic``), no element has to stay. Two kinds of gold edges are then added to A: from
+s_{i-1} to an s_i that is not linked, and from the buffer to an s_i that is. A transition's score is
+its own edge plus the value after it.
 
 Arc-eager is arc-decomposable for projective trees, and these values are exact for them; other trees
 are refused. ``ArcEagerSums`` uses A alone, as many parsers do, for any tree. It is exact for no
@@ -116,7 +118,7 @@ def _value(
             if nonmonotonic and waits:
                 value += from_below if not linked[i] else head >= front
             if not linked[i]:
-                # bools of NumPy have no difference, if this runs as plain Python
+                # int: NumPy cannot subtract bools, when this runs as plain Python
                 change += int(from_below) - (head >= front)
             if waits and not nonmonotonic:
                 best_change = max(best_change, change)

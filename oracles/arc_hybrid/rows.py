@@ -18,7 +18,7 @@ class ArcHybridRows(Oracle):
     Args:
         strategy: any.
         single_root: whether only computations count in which the artificial root gets one child.
-            Transitions that such a computation may take have the same scores with and without.
+            It does not change the scores of the transitions that such a computation may take.
         max_bytes: the most memory for the rows and charts of all bound sentences.
     """
 

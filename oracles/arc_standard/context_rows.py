@@ -64,9 +64,9 @@ The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) ent
 its chart (R, L and IL, see vector_chart.py); for each depth d of the stack a slot of _SLOT rows of
 n + 1 columns (OR_d, OL_{d+1}, and their maxima over all depths up to d); and under ``ties`` the
 weights of its edges. Thanks to the maxima, a new row reads earlier rows only where a weighted edge
-joins a stack element to s_d: between two such edges LS is constant, below them larger. The kernels
-are compiled once for an arena of int16, where ``edges`` are the gold heads, and once for an arena
-of int32, where ``edges`` are a table of weights (edge_weights.py). Arrays of kernels have the
+joins a stack element to s_d: LS is constant between two such edges, and larger below them. The
+kernels are compiled once for an arena of int16, where ``edges`` are the gold heads, and once for an
+arena of int32, where ``edges`` are a table of weights (edge_weights.py). Arrays of kernels have the
 arena's type unless another is named.
 """
 
@@ -262,7 +262,7 @@ def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half
     The inner loops are written out, over both rows at once: reference counting of slices and array
     arguments is slower than short loops. Unsigned indices and 16-bit sums let LLVM vectorize them.
     A vector load soon after a write to its memory is slow, so B of the last column stays in a
-    variable until the vector has been read. R and L of one token are 0, so nothing is added to it.
+    variable until the vector has been read. R and L of one token are 0: this B needs no addition.
 
     Args:
         edges: the gold heads or a table of weights, see edge_weights.edges_of.

@@ -8,7 +8,7 @@ transitions are taken, one of them can be taken next. We know of no such rules f
 the literature. The scores of context_rows are the reference: while no edge is lost, these
 transitions have the highest score.
 
-If the edges are not part of one projective tree, a largest subset that is takes their place
+If no projective tree has all these edges, a largest subset that one can have replaces them
 (projectivization/largest_part.py). It is chosen before the first step. So a sentence whose edges
 exclude each other takes no longer than others.
 
@@ -18,12 +18,12 @@ and a child *waiting* if it is on the stack or in the buffer:
     reduce_left    h(a_k) is a_{k-1} or unknown, and no gold child of a_k waits
     reduce_right   h(a_{k-1}) is a_k or unknown, and no gold child of a_{k-1} waits
     shift          no a_i, i >= 1, is busy; or the topmost busy one is an ancestor of b, or to the
-                   left of all nodes that known edges join to b
+                   left of all nodes that known edges connect to b
 
 a_i is *busy* if h(a_i) is to its left, or a gold child to its left waits. After the shift, such a
 node gets that edge only if everything above it on the stack, b included, becomes part of its
 subtree: so b must be able to descend from it. Every other stack element can become a left child of
-a node further right without children of its own.
+a node further right, without having to take children itself.
 
 Why these rules suffice: take a projective tree with all known edges that can still be made. If a
 transition removes a node without known edges, its children in this tree move to one of them, or to
@@ -49,7 +49,7 @@ class ArcStandardLossless(BoundLossless):
     def __init__(self, trees: Trees) -> None:
         trees = largest_projective_part(trees)
         # By node: its first child, 0 if none,
-        # and the first of all nodes that known edges join to it.
+        # and the first node of its component (the nodes that known edges connect to it).
         first, leftmost = np.zeros((2, len(trees.heads)), np.int32)
         _fill_first(trees.heads, trees.offsets, first, leftmost)
         self._nodes = trees.heads, first, GoldChildren.of(trees).last, leftmost
@@ -63,8 +63,8 @@ class ArcStandardLossless(BoundLossless):
 
 @array_kernel()
 def _fill_first(all_heads, offsets, first, leftmost):
-    """Fill in the first child of each node, and the first of the nodes that known edges join to it;
-    both are 0 before.
+    """Fill in the first child of each node, and the first node of its component (the nodes that
+    known edges connect to it); both are 0 before.
     """
     for s in range(len(offsets) - 1):
         start = offsets[s]
@@ -94,8 +94,9 @@ def _waits(stacks, row, size, node):
 
 @kernel()
 def _left_child_waits(first, start, stacks, row, depth):
-    """Return whether the stack element at this depth has a gold child to its left that waits:
-    then its first one does.
+    """Return whether the stack element at this depth has a gold child to its left that waits.
+
+    Only its first child is looked up: if any of them waits, so does the first.
     """
     child = first[start + stacks[row, depth]]
     return 0 < child < stacks[row, depth] and _waits(stacks, row, depth, child)

@@ -22,12 +22,12 @@ stack, and which chain node can still take children. With a_i directly below the
 be the last chain node that has a stack child above a_i. The chain nodes before it have no stack
 children left, and the nodes after it are untouched. So three cases remain:
 
-    FRESH   chain(i) can still take a_i and those below it as left children,
-            and these the whole rest of the buffer as right children
+    FRESH   chain(i) can still take a_i and the elements below it as left children,
+            and these elements can still take the whole rest of the buffer as right children
     SPENT   chain(i) became a child of a stack element and lost its own gold edge (cost 1);
             the chain after it is fresh
-    GONE    the root of chain(i)'s component in the buffer became such a child (no cost now; but if
-            its gold head is on the stack, that head then has one gold child less)
+    GONE    the root of chain(i)'s component in the buffer became a child of a stack element (no
+            cost now; but if its gold head is on the stack, that head has one gold child less)
 
 The states and their steps (with the value of a step in brackets):
 
@@ -224,8 +224,8 @@ def _describe_stack(heads, start, children, k, front, where, work):
 
 @array_kernel()
 def _case_at(work, case, level, lower):
-    """Return the case at a lower level: FRESH if the chain node or the component of ``case`` is
-    another one there.
+    """Return the case at a lower level: FRESH if the chain node (SPENT) or the component (GONE)
+    that ``case`` is about is another one there.
     """
     if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
         return FRESH

@@ -28,8 +28,8 @@ class AfterTransition(NamedTuple):
         k: the place of the top.
         front: the first token of the buffer.
         head, child: the edge that the transition makes; 0 and 0 if it makes none.
-        closed_from, closed_to: the first and the last of the places whose elements the strategy
-            forbids more left children; there are none if ``closed_to`` is -1.
+        closed_from, closed_to: the first and the last place on the stack whose element may take no
+            more left children under the strategy; ``closed_to`` is -1 if there is none.
         top_takes_right: whether the strategy allows the top more right children.
     """
 

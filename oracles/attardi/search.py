@@ -98,7 +98,7 @@ class AttardiSearch(AttardiOracle):
         max_states: how many states one search may find before the sentence is refused.
         max_bytes: the most memory for the memo of all bound sentences; 0: no memo.
         single_root: whether only computations count in which the artificial root gets one child, as
-            the last transition. Others' transitions are not applicable.
+            the last transition. Transitions of other computations are not applicable.
 
     Raises:
         OptimalStepError: an unknown strategy or degree, max_states below 1 or max_bytes below 0.

@@ -143,8 +143,8 @@ def normalise(heads, last_child, sibling, degree, single_root, words, base, fron
     A node x != 0 at depth 0..degree without alive gold children can be removed without loss if it
     can become a child of its gold head at once, or if its own edge is not alive. Every computation
     can continue without x: the other nodes come nearer to each other, and a node that would have
-    become a child of x can go elsewhere without loss. With ``single_root``, a node that was to be
-    removed while only x was left beside it takes the place of x.
+    become a child of x can go elsewhere without loss. With ``single_root``, the computation may
+    remove a node while x is the only other one left; then that node stays, in place of x.
 
     Args:
         heads: int32[n + 1].
@@ -199,7 +199,7 @@ def _mix(mixed, part):
 
 @array_kernel()
 def hash_of(words, base, width):
-    """Return a hash of a configuration whose lowest bits are well mixed."""
+    """Return a hash of a configuration; the lowest bits of the hash are well mixed."""
     mixed = np.int64(_LOW_32)
     for w in range(base, base + width):
         mixed = _mix(_mix(mixed, words[w] & _LOW_32), (words[w] >> 32) & _LOW_32)
@@ -228,8 +228,8 @@ def _find(arena, begin, capacity, stride, words, base):
 
 @array_kernel()
 def recall(memo, s, width, words, base):
-    """Return the memo's number of a configuration of sentence s, 2 * bound + [it is the loss];
-    0 if it has none.
+    """Return the memo's number for a configuration of sentence s, 2 * bound + [it is the loss];
+    0 if the memo has none.
     """
     arena, begins, capacities, _, _ = memo
     if capacities[s] == 0:

@@ -4,12 +4,12 @@ Sartorio and Satta 2014, Algorithm 1, corrected.
 This is the slow reference implementation, in plain Python, for gold trees that the system can
 parse. A fragment [h1, h2 h3] of the table covers part of the nodes g = stack + reduced buffer; its
 computations begin with h1 on top of the stack and end with h2 h3 on top of the stack elements below
-h1. T[i,j] holds the fragments over g(i)..g(j-1), each with the fewest nodes that get another head
+h1. T[i,j] holds the fragments over g(i)..g(j-1), each with the fewest nodes that get a head other
 than their gold head. Fragments [h1, h2 h3] over i..k and [h3, h4 h5] over k..j, together with one
 of the four reductions of the uppermost three elements h2, h4, h5, make a fragment over i..j.
 
-The buffer is reduced first: from the gold subtree of a buffer node only the node itself is kept if
-nothing in the subtree depends on the stack. The loss of a configuration is the number of its nodes
+The buffer is reduced first: if nothing in the gold subtree of a buffer node depends on the stack,
+only the node itself is kept. The loss of a configuration is the number of its nodes
 that cannot get their gold head: T[0,N] at the end, plus the nodes that the reduction dropped
 although their gold head is gone.
 

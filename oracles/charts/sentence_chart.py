@@ -113,7 +113,7 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
     whole = work[0]
     lefts = work[1]
     arcs = work[2]  # from s_i to the buffer node y
-    # for each s_j: the number of gold edges to s_{i+1}..s_{j-1}, all made its left children
+    # for each s_j: the number of its gold edges to s_{i+1}..s_{j-1}, all of which are made
     bought = work[3]
     to_head = work[4]  # for each s_j: the best left half of its gold head that ends in s_j
     whole[:width] = NEGATIVE_INFINITY

@@ -208,8 +208,8 @@ def _fill_row(
 
 @kernel()
 def _best_pushes(heads, left_arc, to_end, front, row):
-    """Return the best values after b is pushed, if it is popped by the buffer, by the stack,
-    or stays to the end.
+    """Return the best values after b is pushed: with its head in the buffer, with its head on the
+    stack, or if it stays to the end.
 
     Returns:
         max over z < n of P[b,z] + V_k[z]; max over z < n of G[b,z] + V_k[z]; G[b,n] + V_k[n].

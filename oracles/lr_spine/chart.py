@@ -33,8 +33,8 @@ per transition, in 16-bit vector operations; O(n^3) once per sentence.
 
 Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), up to ``max_bytes`` for all
 sentences together; beyond that, the oldest sentences are dropped, and computed again when they
-return. To fill a chart takes 4 n^2 bytes more; to score a batch, up to 16 bytes for each pair of a
-node of a spine and a token, and 40 for each pair of such nodes.
+return. Filling a chart takes 4 n^2 bytes more. Scoring a batch takes up to 16 bytes for each pair
+of a spine node and a token, and 40 for each pair of spine nodes.
 
 The compiled part: the nodes of a configuration are the nodes of its spines, in order, at positions
 0..size-1, and the tokens of the buffer, which keep their numbers. The rows of the chart are

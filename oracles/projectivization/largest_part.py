@@ -6,18 +6,19 @@ of them, from h to d, covers the head of h. So the set is a largest independent 
 graph with a few more exclusions. The recurrence is Supowit's (1987) for the most chords that do not
 cross; the exclusions are ours:
 
-    best[q,r]  the weight of the best set between nodes q and r, without the edge from a node on the
-               right to q = max(best[q,r-1], max over the edges with left end x and right end r:
-               best[q,x] + whole(edge))
+    best[q,r]  the weight of the best set between nodes q and r,
+               without the edge from a node on the right to q
+               = max(best[q,r-1],
+                     max over the edges with left end x and right end r: best[q,x] + whole(edge))
     whole(e)   the weight of edge e and of the best set between its ends;
                if it goes from r to q, without the edge to r
 
-A row best[q,.] is needed only for the edges whose left end is q. A longer edge from q excludes the
-edge to q, and a shorter one does not reach its other end, so the row does without it. Only one row
-is kept at a time.
+A row best[q,.] is needed only for the edges whose left end is q. The row does without the edge to
+q: a longer edge from q excludes the edge to q, and a shorter one does not reach the other end of
+the edge to q. Only one row is kept at a time.
 
-All edges weigh nearly the same. The shorter weigh more,
-but only so little that it decides among sets of the same size.
+All edges weigh nearly the same. Shorter edges weigh slightly more,
+just enough to decide among sets of the same size.
 
 Complexity: O(length of the longest edge) for each left end, O(n^2) per tree at worst; O(n) memory.
 """
@@ -34,7 +35,7 @@ def largest_projective_part(trees: Trees) -> Trees:
     """Return the trees with the largest set of known edges that one projective tree can have;
     their other heads are unknown.
 
-    Of several largest sets, it is one whose edges are the shortest in total.
+    Of several largest sets, a set with the smallest total length of its edges is taken.
     """
     if trees.projective.all():
         return trees
@@ -50,7 +51,8 @@ def _fill_row(heads, edges, q, r, inside, whole, best, last):
     Args:
         heads: int32[n + 1], -1: none.
         edges: see _edges_by_right_end().
-        inside: whether to leave out, at r, an edge between q and r, and the edge to r.
+        inside: whether the row is for the inside of an edge between q and r: at r, this edge and
+            the edge to r are left out.
         whole: int64[n + 1], by edge, see the module's docstring.
             Those with left end q are filled in.
         best: int64[n + 1], the result.

@@ -13,10 +13,10 @@ nodes of the stack and the buffer into some final order p_0..p_q (p_0 = 0). Let 
 stack elements that would never leave their places. If these are the whole stack, the value of a
 configuration is the most gold edges that arc-standard can make from the stack p_0..p_s and the
 buffer p_{s+1}..p_q without any swap. It comes from the chart of Nederhof 2019, Section 4, over
-these nodes. If there are elements above them, nothing can be made before these leave, when p_{s+1}
-comes: so the value is that of the stack p_0..p_{s+1}. The score of a transition is 1 if its edge is
-gold, plus the value of the configuration after it. So, as in the paper, a shift that only prepares
-a swap costs nothing.
+these nodes. If the stack has further elements above p_s, no edge can be made until they leave, and
+they leave when p_{s+1} comes. So the value is then that of the stack p_0..p_{s+1}. The score of a
+transition is 1 if its edge is gold, plus the value of the configuration after it. So, as in the
+paper, a shift that only prepares a swap costs nothing.
 
 What is exact and what is not:
 
@@ -28,9 +28,9 @@ What is exact and what is not:
 * Off the gold path, the value is a lower bound. More may be possible with swaps against the
   projective order (enough of them repair almost anything), and by attaching two nodes before a
   third comes between them. So neither the costs nor the sets of optimal transitions are exact for
-  the whole system. Of all configurations of all trees of 4 tokens, most of which no parser ever
-  meets, 22% have a transition that is optimal here but not in a search over all computations; of
-  those without a swap against the projective order, 11%.
+  the whole system. In 22% of all configurations of all trees of 4 tokens, some transition is
+  optimal here but not in a search over all computations; no parser ever meets most of these
+  configurations. If those after a swap against the projective order are left out, it is 11%.
 
 A transition that the static part rules out scores at most the best score minus 1.
 

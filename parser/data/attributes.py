@@ -1,5 +1,5 @@
-"""The attributes of words that a model can read: the column of each,
-and the function of its value.
+"""The attributes of words that a model can read: the column that each is read from,
+and the function that is applied to its value.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute of words: a value of one ``column`` of AttributeColumns,
-    or the ``function`` of this value.
+    """An attribute of words: the value of one ``column`` of AttributeColumns,
+    or what ``function`` makes of this value.
     """
 
     column: str

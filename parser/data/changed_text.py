@@ -68,7 +68,7 @@ def changed_lines(sentence: RawSentence, change: FormChange) -> list[str]:
     """Return the lines of a sentence with its words and multiword tokens changed,
     without the comment ``# text``.
 
-    The tokens of the text are changed together, and so are its words. Empty nodes stay.
+    One call changes all tokens of the text, and another all words. Empty nodes stay.
     """
     tokens = list(sentence.surface_tokens())
     forms = dict(enumerate(change(sentence.column(FORM))))
@@ -103,8 +103,8 @@ def is_final_mark(form: str) -> bool:
 
 
 def without_final_mark(sentence: Sentence) -> Sentence | None:
-    """Return a sentence without its final mark; None if it has none,
-    or would be no tree without it.
+    """Return a sentence without its final mark; None if the sentence has none,
+    or is no tree without the mark.
     """
     n = len(sentence)
     if (

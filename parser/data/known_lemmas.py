@@ -20,9 +20,9 @@ from itertools import combinations
 # and the further bonus if it is known with the same UPOS.
 KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 
-# A variant replaces another character in pairs of forms: in at least this share of the forms that
-# have it, and this many pairs. A lemma with more forms of the same tags than _SPELLINGS stands for
-# a class of words, such as numbers.
+# A variant replaces another character in pairs of forms: in at least the share _SHARE of the forms
+# that contain it, and in at least _FEWEST pairs. A lemma with more forms of the same tags than
+# _SPELLINGS stands for a class of words, such as numbers.
 _SHARE, _FEWEST, _SPELLINGS = 0.1, 2, 20
 
 # In characters: longer beginnings of lemmas, and longer forms, are not compared.
@@ -73,7 +73,7 @@ class KnownLemmas:
 
     def extended(self, new: KnownLemmas) -> KnownLemmas:
         """Return these lemmas and new ones; if this object has variants of characters,
-        they hold for the new ones.
+        they also apply to the new lemmas.
         """
         by_upos = {
             upos: [*dict.fromkeys([*self.by_upos.get(upos, ()), *new.by_upos.get(upos, ())])]

@@ -72,7 +72,8 @@ class LemmaLexicon:
     def lemma(self, form: str, upos: str, feats: str) -> str | None:
         """Return the lemma of a word.
 
-        The same case and quotes come before others, and entries with its tags before those with _.
+        Entries in the case and quotes of ``form`` come before entries in others, and entries with
+        the word's tags before entries with _.
         """
         for lemmas, written in ((self._lemmas, form), (self._small, _small(form))):
             for tags in ((upos, feats), (upos, EMPTY), (EMPTY, feats), (EMPTY, EMPTY)):

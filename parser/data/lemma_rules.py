@@ -136,8 +136,8 @@ def rules_for(form: str, lemma: str) -> Iterator[LemmaRule]:
 
 
 def _longest_common_substrings(first: str, second: str) -> list[tuple[int, int, int]]:
-    """Return the places of each in both words and its length; if there is none,
-    an empty one at the beginnings.
+    """Return, for each longest common substring, its places in both words and its length;
+    if there is none, an empty substring at both beginnings.
     """
     if max(len(first), len(second)) > _LONG:
         different = (
@@ -170,8 +170,8 @@ def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
     for word in left:
         for rule in {*rules_for(*word)}:
             by_rule.setdefault(rule, []).append(word)
-    # Minus the number of words without a rule whose lemmas each rule gives; an outdated number is
-    # corrected when it is popped.
+    # For each rule, minus the number of words that have no rule yet and whose lemma it gives.
+    # An outdated number is corrected when it is popped.
     heap = [(-len(rule_words), _ORDER[rule.casing], rule) for rule, rule_words in by_rule.items()]
     heapq.heapify(heap)
     chosen = []
@@ -190,7 +190,7 @@ def odd_rules(rules: Iterable[LemmaRule], words: Iterable[tuple[str, str]]) -> l
     """Return the rules that would spread an odd lemma: they give the lemma of a single form,
     and keep little of the form.
 
-    Enough is two characters and a third of the lemma.
+    A rule keeps enough if it keeps two characters, and a third of the lemma's length.
     Rules for lemmas with three forms or more are never odd.
     """
     forms_of: dict[str, set[str]] = {}

@@ -19,8 +19,8 @@ from parser.data.lemma_rules import IDENTITY, LemmaRule, rules_for
 from parser.model_folder import strings
 from parser.network_spec import check_type
 
-# UD gives words of these classes the one UPOS or the other by their use alone:
-# forms of one are known for the other.
+# In UD, only the use of a word decides between the two UPOS of such a pair.
+# So forms that are known with one UPOS count as known with the other.
 _TWINS = {"AUX": "VERB", "VERB": "AUX", "DET": "PRON", "PRON": "DET"}
 
 
@@ -28,8 +28,8 @@ class LemmaUse:
     """How words of each UPOS got their lemmas.
 
     Args:
-        rules: by UPOS, the numbers of the rules that gave the lemma of one of its words, and of the
-            one that changes nothing.
+        rules: by UPOS, the numbers of the rules that gave the lemma of one of its words, and the
+            number of the rule that changes nothing.
         absent: by UPOS, the forms that never had it, although they always had the same lemma and
             other forms of this lemma had the UPOS.
 
@@ -76,10 +76,10 @@ class LemmaUse:
         seen: Mapping[tuple[str, ...], Mapping[str, str]],
         known: KnownLemmas,
     ) -> LemmaUse:
-        """Return the use that an older model's lemmas imply:
-        the UPOS of a lemma that has only one, or of a form's tags.
+        """Return the use that an older model's lemmas imply.
 
-        A form whose lemma has several UPOS had those that have its rule, or else the one in which
+        The tags of a form tell its UPOS; without tags, its lemma does, if it has only one UPOS. If
+        the lemma has several, the form had those whose words use its rule, or else the one in which
         the lemma is most frequent.
         """
         numbers, place = _Numbers(rules), columns.index("upos") if "upos" in columns else None
@@ -143,14 +143,14 @@ class LemmaUse:
         }
 
     def had(self, form: str, upos: str) -> bool:
-        """Return whether a form that always had the same lemma had this UPOS,
-        if some form of its lemma had.
+        """Return whether a form had this UPOS. The answer holds for a form that always had the
+        same lemma, if some form of this lemma had the UPOS.
         """
         return form not in self.absent.get(upos, ())
 
     def excluded(self, upos: str, n_rules: int) -> np.ndarray:
-        """Return bool[rules], the rules that no word of this UPOS had; none,
-        if the UPOS is not known.
+        """Return bool[rules], the rules that no word of this UPOS had;
+        no rule, if the UPOS is not known.
         """
         excluded = np.full(n_rules, upos in self.rules)
         excluded[[*self.rules.get(upos, ())]] = False

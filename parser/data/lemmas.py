@@ -65,8 +65,8 @@ Seen = dict[tuple[str, ...], dict[str, str]]
 # The largest bonus of a rule.
 _MOST = KNOWN_LEMMA + SAME_UPOS
 
-# A form has the one lemma that it had when spelt right, if it was spelt right more than this many
-# times as often as misspelt.
+# If a form was spelt right more than this many times as often as it was misspelt, only the lemma
+# that it had when spelt right counts.
 _USUAL = 10
 
 AUX = "AUX"
@@ -199,7 +199,7 @@ class Lemmas:
 
     @property
     def knows_use(self) -> bool:
-        """Whether ``use`` is all that training saw; of an older model, it is derived."""
+        """Whether ``use`` is all that training saw; for an older model, ``use`` is derived."""
         return self._use is not None
 
     @cached_property
@@ -269,7 +269,7 @@ class Lemmas:
             for form, number in slips.items()
             if form in by_form and by_form[form].total() > _USUAL * number
         }
-        # no model for other forms, but for the same ones
+        # a misspelt word is no model for other forms, only for the same form
         for (form, lemma, own_tags, _), number in misspelt.items():
             if form not in usual:
                 by_form.setdefault(form, Counter())[lemma] += number
@@ -357,8 +357,8 @@ class Lemmas:
         )
 
     def cased(self, form: str, upos: str, first: bool) -> str:
-        """Return a new form as rules read it: in the case of most lemmas, if it is the first of a
-        sentence, or in capitals.
+        """Return a new form as rules read it: a form in capitals, or the first of a sentence,
+        gets the case of most lemmas.
         """
         casing, capitals = (self.casings or {}).get(upos, ("keep", "keep"))
         if in_capitals(form):
@@ -371,7 +371,7 @@ class Lemmas:
 
         Args:
             upos: "", or a UPOS that the lemma must have had; if ``strictly``, with this form. A
-                UPOS new to the model fits all.
+                UPOS that is new to the model fits every lemma.
             strictly: see ``upos``.
         """
         lemma = self.seen.get((), {}).get(form)
@@ -396,11 +396,11 @@ class Lemmas:
         given: str,
         binding: tuple[str, bool] = ("", True),
     ) -> str | None:
-        """Return the lemma that training saw for a form, or the form with fewer capitals, with
-        ``values`` in ``columns``.
+        """Return the lemma that training saw for a form with the tags ``values`` (in ``columns``),
+        or for the form with fewer capitals.
 
-        For unseen values, return the only lemma that the form has with the ``given`` UPOS. For
-        ``binding`` see always().
+        For tags that training did not see, return the only lemma that the form has with the
+        ``given`` UPOS. For ``binding`` see always().
         """
         forms, least, all_capitals = [form, cased], 0.0, in_capitals(form)
         if self.casings and form != form.lower() and (form.isupper() or form == form.capitalize()):
@@ -527,8 +527,8 @@ class Lemmas:
         return lemmas
 
     def _apply(self, number: int, form: str, upos: str) -> str | None:
-        """Return the lemma of a form by a rule; None if it does not apply: to a new form,
-        if it is odd or keeps too little.
+        """Return the lemma of a form by a rule; None if the rule does not apply.
+        A rule that is odd or keeps too little does not apply to a new form.
 
         Auxiliaries are a closed class: their known lemmas may be far from new forms,
         such as Turkish *dü* from *i*.
@@ -555,8 +555,8 @@ class Lemmas:
         """Return the lemma by the rule with the highest score, its bonus included;
         the first of equal ones.
 
-        Among rules of like score endings decide,
-        but a known lemma stays if the ending speaks for it at all.
+        Among rules with similar scores, the ending of the form decides. But a known lemma is not
+        replaced by an unknown one if training has any form with this ending and its rule's change.
         """
         highest = -math.inf
         by_lemma = dict[str, tuple[float, float, LemmaRule]]()
@@ -639,7 +639,7 @@ def _check_lemma(value: object, called: str) -> None:
 
 
 def tokens_of(sentences: Iterable[Sequence[str]]) -> list[str]:
-    """Return the forms of the tokens of sentences: before the words of each, the root,
+    """Return the forms of the tokens of sentences. Each sentence begins with the root,
     whose form is empty.
     """
     return [form for forms in sentences for form in ("", *forms)]
@@ -653,8 +653,8 @@ def _is_known(form: str, lemma: str) -> bool:
 
 
 def _words_apart(sentence: AttributeColumns) -> set[int]:
-    """Return the places of words that are written apart (goeswith): no model for others,
-    nor for themselves.
+    """Return the places of the parts of words that are written apart (goeswith).
+    Their lemmas are no model, neither for other forms nor for their own.
     """
     deprels, heads = getattr(sentence, "deprels", ()), getattr(sentence, "heads", ())
     apart = {place for place, deprel in enumerate(deprels) if deprel.split(":")[0] == "goeswith"}

@@ -1,16 +1,16 @@
 """Checks that keep the lemmas of new forms close to the forms.
 
 A rule that some word of training needed may leave hardly anything of a new form (apples, be) or
-make another number of it (5,000,000, 2000000). Four checks keep the word:
+make another number of it (5,000,000, 2000000). Four checks prevent this:
 
 * Half of the letters of a lemma come from the form,
   unless lemmas of training are often far from their forms.
 * Numbers stay as they are, except thousands marks:
   if most lemmas of training leave them out (1,000, 1000), all do.
 * Symbols and emoji, which have neither letters nor digits, are their own lemmas.
-* A rule counts for more if it has changed the ending of the form in training before. It counts for
-  less if it takes away letters that it never took away in training (-les instead of -ies, for -y):
-  see Endings.
+* A rule counts for more if forms of training with the same ending had the same change. It counts
+  for less if it takes away letters that it never took away in training (-les instead of -ies, for
+  -y): see Endings.
 
 All of this comes from the forms and lemmas of training, which the folder of every model has.
 """
@@ -44,18 +44,18 @@ _NUMBER = re.compile(r"\d+(?:[,.'\u2019\u066b\u066c:/]\d+)*")
 _ENDING = 4
 
 # How many forms of training are looked at. If more than this share of their lemmas is far from the
-# forms, rules may make such. The shares: 6.3% in cu, 2.6% in cy, 1.8% in ga and got, 1.6% in el,
-# 1.3% in hy, 1.1% in pt, 0.5% in tr, 0.4% in en.
+# forms, rules may make lemmas that are far. The shares: 6.3% in cu, 2.6% in cy, 1.8% in ga and got,
+# 1.6% in el, 1.3% in hy, 1.1% in pt, 0.5% in tr, 0.4% in en.
 _SAMPLE, _FAR = 3000, 0.012
 
 # An ending needs this many forms with one of the changes, or else a shorter ending decides.
 _FEWEST = 3
 
-# A rule gains this times log(1 + n) if n forms of training with the same ending had its change of
-# the end.
+# A rule gains this times log(1 + n) if n forms of training with the same ending had the same change
+# of their end.
 _GAIN = 0.3
 
-# A rule loses this if no form of training had its change of the end with the same letters.
+# A rule loses this if no form of training lost the same letters at its end in the same change.
 UNHEARD_OF = 1.0
 
 # A rule can win by its ending if its score (a logit) is at most this much below the best one.
@@ -88,8 +88,8 @@ def keeps_half(form: str, rule: LemmaRule, lemma: str) -> bool:
     """Return whether a rule keeps a part of a form, and half of its lemma's letters are letters of
     the form, in the same order.
 
-    Accents, and the parts of a Hangul syllable, are letters of their own or none.
-    A lemma without letters keeps none.
+    Letters are compared in NFD: accents do not count, and each part of a Hangul syllable does.
+    A lemma without letters shares none with the form.
     """
     kept = len(form) - rule.front - rule.end
     if kept <= 0 or (form.isalpha() and kept >= len(rule.prefix) + len(rule.suffix)):
@@ -106,9 +106,9 @@ def _shares_half(form: str, lemma: str) -> bool:
 
 def often_far(seen: Iterable[Mapping[str, str]]) -> bool:
     """Return whether many lemmas of training share less than half of their letters with a form:
-    in _FAR of a sample.
+    more than the share _FAR of a sample.
 
-    So it is in Old Church Slavonic, which abbreviates under a titlo, and in Welsh, whose frequent
+    This is so in Old Church Slavonic, which abbreviates under a titlo, and in Welsh, whose frequent
     verbs change their stems.
 
     Args:
@@ -197,8 +197,8 @@ class Endings:
         )
 
     def gains(self, form: str, rules: Sequence[LemmaRule]) -> list[float]:
-        """Return the gains of rules' scores by the ending of a new form: 0 for all,
-        if they change its end alike.
+        """Return what each rule's score gains by the ending of a new form: 0 for all rules,
+        if they change its end in the same way.
 
         The ending is the longest one, of at most _ENDING characters, for which training has the
         change of any of the rules.
@@ -213,8 +213,8 @@ class Endings:
         return [0.0] * len(rules)
 
     def loss(self, form: str, rule: LemmaRule) -> float:
-        """Return the loss of a rule's score for a new form by the letters that it takes away at the
-        end.
+        """Return what a rule's score loses by the letters that the rule takes away at the end of a
+        new form.
         """
         if not 0 < rule.end < len(form):
             return 0.0
@@ -222,10 +222,11 @@ class Endings:
         return 0.0 if self._count(removed, rule.end, rule.suffix.lower()) else UNHEARD_OF
 
     def _count(self, backwards: str, end: int, suffix: str) -> int:
-        """Return how many forms that end so (backwards) have lemmas that end as if the change was
-        made.
+        """Return how many forms with this ending (given ``backwards``) have a lemma that ends as if
+        the change had been made.
 
-        What the change leaves of the ending counts, or one character if it leaves nothing.
+        The lemma must keep what the change leaves of the ending, or one character before it if the
+        change leaves nothing.
         """
         key = backwards, end, suffix
         if (number := self._counts.get(key)) is None:

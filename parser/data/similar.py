@@ -77,8 +77,8 @@ class SimilarVocabulary(Vocabulary):
     """
 
     foldings: tuple[Callable[[str], str], ...] = (directed, plain, _plain_and_small)
-    """Values that one of them makes the same are similar;
-    the first one counts that finds a known value.
+    """Values are similar if one of these functions makes them the same.
+    The first function that finds a known value decides.
     """
 
     def __init__(self, symbols: Iterable[str]) -> None:
@@ -110,8 +110,8 @@ class SimilarVocabulary(Vocabulary):
 
     @cached_property
     def _folded(self) -> list[dict[str, int]]:
-        """For each folding, the number of the most frequent value that it changes,
-        by what it makes of the value.
+        """For each folding, a table: by folded value, the number of the most frequent value that
+        the folding turns into it.
         """
         marked = [symbol for symbol in self.symbols if _MARKS.search(symbol)]
         cased = (
@@ -137,10 +137,11 @@ class SimilarQuotes(SimilarVocabulary):
 
     def spelled(self, form: str) -> str:
         """Return the known form that is similar to a form with such marks;
-        the form itself if it is known, or a dash.
+        return a known form, or a dash, unchanged.
 
-        If a known form is similar in another case only, its marks count. If none is, return the
-        form with similar marks in place of those that no known form has.
+        If a known form is similar only in another case, return the form with the marks of that
+        known form. If no known form is similar, replace each mark that no known form has by a
+        similar one.
         """
         if form in self or not _MARKS.search(form) or not plain(form).strip("-"):
             return form

@@ -25,9 +25,9 @@ NOT_GIVEN, NEVER_SEEN = -1, -2
 # Added to the score of a value that has been decided on: the softmax gives it all probability.
 _CERTAIN = np.float32(1e4)
 
-# By an older model's folder, values predicted with given ones do not fit them if at least this many
-# forms would have both by chance, and none has. Of 0.5, 3 and 10, the last gives the best XPOS and
-# FEATS on the dev parts of the shipped models.
+# From an older model's folder, only some sets are known. Then a predicted value does not fit the
+# given ones if no known set has both, although at least this many forms would have both by chance.
+# Of 0.5, 3 and 10, 10 gives the best XPOS and FEATS on the dev parts of the shipped models.
 _EXPECTED = 10
 
 
@@ -38,8 +38,8 @@ class TagSets:
         columns: the predicted columns.
         sets: the numbers of the values in each set, in the order of the columns;
             the most frequent set first.
-        forms: None: these are all sets of training. Else it had more,
-            and this is how many forms had each of these.
+        forms: None if these are all sets of training. If training had more sets,
+            the number of forms that had each of these.
         feats: if ``forms`` are given, int[values of feats], the same number for values that are
             taken to be in the same sets.
 
@@ -60,8 +60,8 @@ class TagSets:
         self.sets = np.array([*sets], np.int32).reshape(-1, len(self.columns))
         self._known = {*map(tuple, self.sets.tolist())}
         self._forms = np.ones(len(self.sets)) if forms is None else np.array(forms, np.float64)
-        # By column, int[sets]: values, or what stands for values in the same sets;
-        # and what stands for each value.
+        # ``_alike``: by column, a number for each value, the same for values that are taken to be
+        # in the same sets. ``_kinds``: by column, int[sets], these numbers, else the values.
         self._alike = {"feats": feats} if feats is not None else {}
         self._kinds = [self._kind(c, values) for c, values in enumerate(self.sets.T)]
         self._fitting = cache(self._find_fitting)
@@ -140,10 +140,10 @@ class TagSets:
         self, scores: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]
     ) -> Mapping[str, np.ndarray]:
         """Return scores in which given values, and the best values that fit them, are certain;
-        other words' are unchanged.
+        the scores of other words are unchanged.
 
-        The values of a word are kept together if each of them occurred with the given ones. If none
-        did, as for a new UPOS, the scores decide alone.
+        A word keeps its predicted values if each of them occurred with the given ones. If nothing
+        occurred with the given ones, as for a new UPOS, the scores decide alone.
 
         Args:
             scores: by column, float32[tokens, values].
@@ -182,12 +182,11 @@ class TagSets:
         return values if alike is None else alike[values]
 
     def _fits(self, column: int, value: int, fitting: np.ndarray, as_given: bool) -> bool:
-        """Return whether a predicted value occurs in fitting sets.
-        All values occur in the sets of training.
+        """Return whether a predicted value occurs in one of the ``fitting`` sets.
 
-        Where only some sets are known, others may also fit: the value fits if it occurs in none of
-        them; and if the given tags were predicted with it (``as_given``), unless many forms should
-        have it by chance.
+        If all sets of training are known, each value occurs in some of them. If only some sets are
+        known, a value fits in two more cases. It occurs in none of the known sets; or the given
+        tags were predicted with it (``as_given``), and not many forms would have both by chance.
         """
         has_value = self._kinds[column] == self._kind(column, np.array(value))
         if has_value[fitting].any() or not has_value.any():
@@ -196,8 +195,8 @@ class TagSets:
         return not self.complete and as_given and bool(expected < _EXPECTED)
 
     def _find_fitting(self, wanted: tuple[int, ...]) -> np.ndarray:
-        """Return the places of sets with all given values, or else with the given UPOS; none,
-        if there are none.
+        """Return the places of the sets with all given values; if there are none,
+        of those with the given UPOS, if any.
         """
         only_upos = [
             value if column == "upos" else NOT_GIVEN

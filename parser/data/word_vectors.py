@@ -57,8 +57,8 @@ from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
 
-# How many of the rarest forms have the mean that stands for unknown ones, if the file has no
-# frequencies; files are sorted by frequency, so the last forms are the rarest.
+# The vector of unknown forms is the mean of this many of the rarest forms, if the file has no
+# frequencies. Files are sorted by frequency, so the last forms are the rarest.
 _RAREST = 1000
 
 
@@ -228,8 +228,8 @@ _COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open
 _MOST_LEFT_OUT = 0.5
 _LONGEST_LINE = 2**20  # bytes of a line that are read to tell text from numbers
 
-# Numbers of a vector, far above what is of use:
-# as much memory is taken for a vector of a binary file.
+# A generous bound on the numbers of a vector. It catches impossible files: a vector of a binary
+# file takes as much memory as its first line says.
 _MOST_DIMENSIONS = 1_000_000
 # Bytes by which files of other formats are recognized.
 _BEGINNING = 64
@@ -353,7 +353,7 @@ def _beginning(line: bytes, path: Path) -> tuple[int | None, int, str]:
     if min(count, dimensions) > 0:
         says = f"its first line says {counted(count, 'vector')} of {counted(dimensions, 'number')}"
         return count, dimensions, says
-    # GloVe's: a vector at once
+    # a file of GloVe begins with the first vector
     if len(fields) > 2 and _vector(fields, len(fields) - 1) is not None:
         return None, len(fields) - 1, f"the first line has {len(fields) - 1} numbers"
     raise VectorFileError(
@@ -385,7 +385,7 @@ def _binary_entries(file: BinaryIO, count: int, dimensions: int) -> _Entries:
 
 
 def _vector(fields: list[bytes], dimensions: int) -> np.ndarray | None:
-    """Return the numbers after a word; None if they are no vector."""
+    """Return the numbers that follow a word in a line; None if they are no vector."""
     if len(fields) <= dimensions:
         return None
     try:

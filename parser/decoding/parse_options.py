@@ -52,7 +52,7 @@ class OutputFormat(StrEnum):
 class SentenceEnds(StrEnum):
     """Where the sentences of a text end."""
 
-    MODEL = (  # where the model finds it; it sees in each paragraph whether lines are wrapped
+    MODEL = (  # where the model finds an end; it sees in each paragraph whether lines are wrapped
         "model"
     )
     LINE = "line"  # each line is a sentence
@@ -159,7 +159,7 @@ class ParseOptions:
 
     Raises:
         OptimalStepError: two options exclude each other,
-            or one that is true or false has another value.
+            or an option that must be true or false has another value.
     """
 
     treebank: str | None = option(
@@ -369,8 +369,8 @@ def truth(name: str, value: object) -> bool:
     None means False.
 
     Raises:
-        OptimalStepError: it is anything else, such as the text "no", which Python would take for
-            true; it names the option.
+        OptimalStepError: the value is anything else, such as the text "no", which Python would take
+            for true; the message names the option.
     """
     if value is None:
         return False

@@ -69,7 +69,7 @@ class Tags(NamedTuple):
     """Predicted tags and lemmas, in the layout of ``Sentences``; the values of roots mean nothing.
 
     Attributes:
-        numbers: by column that tasks choose among, so without lemmas, int32[total],
+        numbers: by column whose values a task chooses among (so not lemmas), int32[total],
             the numbers of the values.
         values: by predicted column, lemmas included, the values.
     """
@@ -395,8 +395,8 @@ class _Fit:
     Args:
         sets: the tags that words had together.
         given_numbers: by column, int32[tokens], see TagSets.settled().
-        are_fixed: whether the given tags have replaced the predicted ones already,
-            so that none seems to differ.
+        are_fixed: whether the given tags have already replaced the predicted ones,
+            so that no given tag seems to differ from the predicted one.
     """
 
     def __init__(
@@ -418,10 +418,12 @@ class _Fit:
 
     def binding(self, upos: Sequence[str], knows_use: bool) -> list[tuple[str, bool]]:
         """Return, for each token, its UPOS if a tag is given, else "",
-        and whether its lemma must fit it strictly.
+        and whether its lemma must fit this UPOS strictly.
 
-        Strictly, unless the lemmas of an older model say too little of each UPOS; then only where a
-        given tag was predicted otherwise. ``upos``: of all tokens; ``knows_use``: see Lemmas.
+        It must, unless the lemmas of an older model say too little about each UPOS. Then it must
+        only where a given tag differs from the predicted one.
+
+        ``upos``: of all tokens; ``knows_use``: see Lemmas.
         """
         strictly = [knows_use or bool(otherwise) for otherwise in self._otherwise]
         return [

@@ -47,7 +47,7 @@ def write_trees(trees: Iterable[Tree], parses: Parses) -> None:
 class SentenceParser(Protocol):
     """Parses encoded sentences; the trees are the same for any number of threads.
 
-    A tree depends only on its sentence. On other devices than the CPU, the last digits of scores
+    A tree depends only on its sentence. On devices other than the CPU, the last digits of scores
     also depend on which sentences the encoder reads together.
     """
 

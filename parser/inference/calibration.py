@@ -2,10 +2,10 @@
 the probabilities of its steps are overconfident.
 
 The share of arcs that are right (head and relation) is modelled as a nondecreasing function of the
-probability of the step that made the arc: isotonic regression (Zadrozny & Elkan 2002) over equally
-large groups of arcs, on data that training did not learn from, linear in the log odds between the
-groups. Steps without an alternative, such as the last one of a sentence, have their own share,
-because their probability is always 1.
+probability of the step that made the arc. It is found by isotonic regression (Zadrozny & Elkan
+2002) over equally large groups of arcs, on data that training did not learn from. Between the
+groups it is linear in the log odds. Steps without an alternative, such as the last one of a
+sentence, have their own share, because their probability is always 1.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class FrozenEncoder:
         """Return the vectors; by column, the highest-scoring tags, int32[tokens]; and by task,
         functions that score forms.
 
-        The layers that read tags, and the rules for lemmas, take fixed tags for certain.
+        The layers that read tags, and the rules for lemmas, treat fixed tags as certain.
         """
         vectors, scores, shares = self._read(sentences)
         if settle is not None and (settled := settle(scores)) is not scores:

@@ -2,7 +2,7 @@
 and its weights for parsing, made from them.
 
 This makes no torch module, since importing torch takes seconds. networks/classifier.py makes the
-classifier with these tensors; the tests compare.
+classifier with these tensors; tests compare the two.
 """
 
 from __future__ import annotations

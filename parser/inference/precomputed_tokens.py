@@ -129,7 +129,7 @@ class TypeRows:
             except BaseException:
                 self._forget(n_attributes, 0)  # new types may have numbers, but no rows
                 raise
-            # every type of these tokens is in one of them, or has its rows
+            # each type of these tokens is in one of these batches, or already has its rows
             needed = [*self._under_way]
         for batch in needed:
             self._compute_until(batch.future)

@@ -1,7 +1,7 @@
 """The tasks of an encoder in parsing, without torch; networks/tasks.py has the torch modules.
 
-``frozen_task`` has a function for each kind of task, added with ``frozen_task.register``. Heads are
-scored by whoever compares trees or points to heads (heads.py), so they have nothing to do here.
+``frozen_task`` has a function for each kind of task, added with ``frozen_task.register``. The
+function for heads does nothing: reranking and pointer parsing score heads themselves (heads.py).
 """
 
 from __future__ import annotations

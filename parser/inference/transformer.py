@@ -1,4 +1,4 @@
-"""A pretrained encoder without torch: BERT and the encoders of its shape (Devlin et al. 2019;
+"""A pretrained encoder without torch: BERT and encoders with its architecture (Devlin et al. 2019;
 Liu et al. 2019).
 
 In 8-bit arithmetic, a matrix has a scale for each output, and the inputs of a product have a scale
@@ -79,7 +79,7 @@ class EncoderConfig(NamedTuple):
         epsilon = config["layer_norm_eps"]
         names = "num_hidden_layers", "num_attention_heads", "max_position_embeddings"
         layers, heads, positions = sizes = [config[name] for name in names]
-        # RoBERTa counts from there
+        # RoBERTa's positions begin after the number of the padding
         first = 0 if config["model_type"] == "bert" else config["pad_token_id"] + 1
         if (
             not all(type(size) is int and size > 0 for size in sizes)

@@ -34,8 +34,8 @@ _PLACES_TO_CUT = [
     re.compile(end) for end in (_SENTENCE_END + _LINE, rf"{_SENTENCE_END}\s", _LINE, r"\s")
 ]
 
-# A block ends with the first paragraph that ends after this many characters;
-# a longer paragraph than the second is cut.
+# A block ends with the first paragraph that ends after _BLOCK characters;
+# a paragraph of more than _LONGEST characters is cut.
 _BLOCK = 2**16
 _LONGEST = 2**17
 _READ_BYTES = 2**16
@@ -109,7 +109,7 @@ def _place_within_paragraph(text: str) -> int:
     # compiled loops that CoNLL-U does not need
     from parser.text.characters import joins_character_before
 
-    cut = len(text) - 1  # without a space: where a letter begins, which has its accents after it
+    cut = len(text) - 1  # there is no space: cut before a letter, not before its accents
     while cut > half and joins_character_before(text[cut]):
         cut -= 1
     return max(cut, 1)

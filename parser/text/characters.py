@@ -44,8 +44,8 @@ _CATEGORIES = {
     "Sm": MATH, "Sc": CURRENCY, "So": SYMBOL, "Sk": SYMBOL,
 }  # fmt: skip
 
-# TextCharacters around each paragraph, so that functions that read neighbours need not look for its
-# ends.
+# The number of empty characters around each paragraph: functions that read neighbours need not look
+# for its ends.
 EDGE = 8
 # Longer stretches have the hash of their last characters.
 LONGEST = 250
@@ -134,7 +134,7 @@ def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
         piece = unicodedata.normalize("NFC", cluster)
         composed.append(piece)
         last = len(cluster) - 1
-        fewer = len(cluster) - len(piece)  # the first character is composed of so many more
+        fewer = len(cluster) - len(piece)  # so many further characters are in the first one
         starts += [place, *(place + min(max(fewer, 0) + n, last) for n in range(1, len(piece)))]
         ends += [place + min(max(fewer, 0) + n, last) + 1 for n in range(len(piece))]
         place += len(cluster)
@@ -163,8 +163,9 @@ def joins_character_before(character: str) -> bool:
 
 
 def folded(form: str) -> str:
-    """Return a form as it is compared: in NFC and lower case,
-    with apostrophes and quotes of ASCII; as long as in NFC.
+    """Return a form as it is compared: in NFC and lower case, with apostrophes and quotes of ASCII.
+
+    It is as long as the form in NFC.
     """
     if form.isascii():
         return form.lower().replace("`", "'")

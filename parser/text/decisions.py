@@ -64,9 +64,9 @@ def key_of(atoms, templates, number):
 def score(weights, atoms, templates, keys):
     """Return the sum of the weights of a decision's features, in steps.
 
-    The features look at their entries of the table side by side, all at their first, then those
-    that must go on at the next one: waiting for memory, and branches that a processor cannot
-    foresee, took most of the time.
+    All features look at their first entry of the table. Then those that found another feature's
+    entry look at the next one, and so on. When features were looked up one after the other, waiting
+    for memory and mispredicted branches took most of the time.
 
     Args:
         weights: uint16[2^k]; see packed().
@@ -102,10 +102,10 @@ def packed(keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return uint16[2^k], the table of features with their weights, at most half full.
 
     Args:
-        keys: uint64[features], each once; if two have the same check and meet,
+        keys: uint64[features], each once; if two with the same check meet in the table,
             the first one counts.
-        weights: float[features]; weights that round to no step are left out, and
-            the smallest ones of more than _MOST_FEATURES.
+        weights: float[features]; weights that round to 0 steps are left out, and if there are more
+            than _MOST_FEATURES, the smallest ones.
     """
     steps = np.clip(np.rint(weights / STEP), -127, 127).astype(np.int64)
     order = np.argsort(-np.abs(steps), kind="stable")
@@ -130,10 +130,10 @@ def _insert(table, keys, steps):
 
 
 # ------------------------------------------------------------------------------ what forms are like
-# What training says of a form, in 16 bits: how often it was a token, its odds to end and to begin a
-# sentence, and to have a capital within one, and whether it is a known abbreviation. Each is a
-# number of bits from here on. A table has 32 bits for each form: 16 bits of check, which is never
-# 0, and these.
+# What training says of a form, in 16 bits: how often it was a token; its odds to end a sentence, to
+# begin one, and to have a capital within one; and whether it is a known abbreviation. Each constant
+# is the first bit of its field. A table has 32 bits for each form: 16 bits of check, which is never
+# 0, and these 16 bits.
 KNOWN, ENDS, BEGINS, CAPITALS, LISTED = 0, 2, 6, 10, 12
 # The known abbreviations: of a list, of a list where a name or a number follows,
 # and of the user's own list.

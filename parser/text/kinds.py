@@ -1,8 +1,8 @@
 """Kinds of text that most treebanks keep in one token, whatever marks they have within:
 addresses, paths, dates, numbers.
 
-A treebank with enough occurrences of a kind decides whether they are one token. With too few they
-are one token, as always in UD_English-EWT.
+If a treebank has enough occurrences of a kind, most of them decide whether the kind is one token.
+If it has too few, the kind is one token, as it always is in UD_English-EWT.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ _KINDS_BEFORE = {
 
 
 def _compiled(kinds: Mapping[str, str], anywhere: Collection[str] = ()) -> re.Pattern[str]:
-    """Return the pattern of kinds, which begin after white space, an opening mark or another
-    character of no word or address.
+    """Return the pattern of kinds. They begin after white space, an opening mark, or another
+    character that belongs to no word or address.
 
     Kinds of ``anywhere`` also begin within a word.
     """
@@ -114,8 +114,8 @@ _WORD_BEGINS = re.compile(r"(?<![\w.])\w")
 _ENOUGH = 3
 
 
-# A kind may be where a character of these classes is followed by another without white space; in
-# version 2, also where a digit follows a letter.
+# A chunk may contain a kind if a character of these classes is followed by another character
+# without white space; in version 2, also if a digit follows a letter.
 _HINTS = np.zeros(N_CLASSES, np.bool_)
 _HINTS[[PERIOD, COMMA, COLON, SLASH, AT, NUMBER_SIGN, HYPHEN, SYMBOL]] = True
 _HINTS_NOW = _HINTS.copy()
@@ -138,7 +138,7 @@ def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[s
     """Yield the kind of each stretch of a text that is of a kind, and where it begins and ends;
     each is within one chunk.
 
-    ``version``: of the patterns, that of the tokenizer.
+    ``version``: the version of the patterns that the tokenizer was trained with.
     """
     kinds, following = text.kinds[:-1], text.kinds[1:]
     hints = (_HINTS if version == 1 else _HINTS_NOW)[kinds] & (following > PARAGRAPH)
@@ -149,7 +149,7 @@ def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[s
         start, end = int(text.chunk_starts[chunk]), int(text.chunk_ends[chunk])
         characters = text.codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
         for match in pattern.finditer(characters):
-            # else there is nothing to cut, as in a single picture
+            # a single character, such as a picture, cannot be cut
             if match.end() - match.start() > 1:
                 yield str(match.lastgroup), start + match.start(), start + match.end()
 
@@ -180,7 +180,8 @@ def join_abbreviations(
 
 
 def whole_kinds(text: TextCharacters, tokens: np.ndarray) -> list[str]:
-    """Return the kinds that are never cut in a treebank, or in EWT where the treebank has too few.
+    """Return the kinds that are to be one token: most occurrences in a treebank are one token,
+    or the treebank has too few occurrences.
 
     Args:
         text: of the treebank.

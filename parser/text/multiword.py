@@ -3,8 +3,8 @@
 A rule rewrites one end of a token: ``'s`` at the end of *Germany's* becomes a word of its own,
 ``do`` at the beginning of a token becomes *de* and *o*, or a mark within it becomes the second
 word. Of the rules that fit a token, a linear decision takes the best, or none. Rules that training
-has seen with several forms are also tried with new forms. A token whose words no rule gives has
-them as they stand, such as French *au*.
+has seen with several forms are also tried with new forms. If no rule gives the words of a token,
+such as French *au*, the words themselves are stored.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ TEMPLATES = (
 )
 PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 
-# A rule is tried with new forms if training saw it with so many forms,
-# and with such a share of the forms that it fits.
+# A rule is tried with new forms if training saw it with at least this many forms,
+# and with at least this share of the forms that it fits.
 _LEAST_FORMS, _LEAST_SHARE = 2, 0.08
 # A form that training saw this often is decided as a form; a rarer one may be a slip.
 _OFTEN = 4
@@ -49,9 +49,9 @@ class Rule(NamedTuple):
     Attributes:
         kind: SUFFIX: the token ends in ``part``; PREFIX: it begins with it; MARK: it has it within.
         part: of the token, folded.
-        words: SUFFIX: what ends the first word, and the words after it; PREFIX:
-            the words before the last one, and what
-        begins it; MARK: none, the mark becomes the second word.
+        words: SUFFIX: what ends the first word, and the words after it; PREFIX: the words before
+            the last one, and what begins the last one; MARK: none, the mark becomes the second
+            word.
     """
 
     kind: str
@@ -201,7 +201,7 @@ class MultiwordRules:
     ) -> list[SplitCandidate]:
         """Return the rules that fit a form.
 
-        While learning, this occurrence, for which a rule is right or none, does not count.
+        If ``learning``, this occurrence of the form does not count; ``right`` is its rule, or None.
         """
         small = folded(form)
         if len(small) != len(form) or len(form) < 2:

@@ -1,10 +1,10 @@
 """Parsing of many files by the workers of a Ray cluster, through Ray Data (extra ``ray``).
 
-RAY_ADDRESS names the cluster, else one that runs on this machine is used, else one is started, and
-ends with the work. Model, input and output must have the same paths on all machines, such as on a
-shared file system. Each worker loads the model once and takes one file at a time. Ray replaces a
-lost worker and tries its file again; a file that loses workers again and again is given up, and
-named.
+RAY_ADDRESS names the cluster. Without it, a cluster that runs on this machine is used; if there is
+none, one is started, and ends with the work. Model, input and output must have the same paths on
+all machines, such as on a shared file system. Each worker loads the model once and takes one file
+at a time. Ray replaces a lost worker and tries its file again; a file that loses workers again and
+again is given up, and named.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ ATOMS = (
     *("rest", "krest", "restn", "head"),  # the chunk from j on, its length, and the chunk up to i
     # classes of the chunk's last and first character, what follows it, what it holds
     *("last", "first", "after", "inside"),
-    # the token begun, its length, and with the next character
+    # the token begun, its length, and the token begun with the next character
     *("token", "ktoken", "tokenn", "token+1"),
     # the chunks before and after, and the class of the next one's first character
     *("next", "knext", "previous"),
@@ -180,11 +180,11 @@ def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
 @kernel()
 def keeps_period(kinds, i, j, begun, hashes, forms, powers):
     """Return whether the character j is the period of a known abbreviation,
-    which is one token with it.
+    and certainly one token with it.
 
-    Where a name or a number follows, and of the user's own abbreviations, it always is; so it is of
-    initials. Other abbreviations may be words that end a sentence, so they are decided, unless what
-    follows begins no sentence.
+    This holds for initials, for the user's own abbreviations, and for abbreviations that a name or
+    a number follows. Other abbreviations may be words that end a sentence. For these it holds only
+    if what follows begins no sentence; otherwise the model decides.
     """
     if j != i + 1 or kinds[j] != PERIOD:
         return False

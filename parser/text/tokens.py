@@ -126,7 +126,7 @@ def blank_words(
     text: str, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the words between spaces with their places.
-    A no-break space is a space within a word; byte order marks go.
+    A no-break space becomes a space within a word; byte order marks are removed.
     """
     for match in _WORD.finditer(text, start, len(text) if end is None else end):
         inner = match[0].strip(_NO_BREAK + BYTE_ORDER_MARK)

@@ -107,7 +107,7 @@ class ShardParser:
                     shard.source,
                     report=lambda error: messages.append(str(error)),
                 )
-                # later runs would take the newer trees for up to date
+                # later runs would skip the file, because its trees are newer
                 if _state(shard.source) != begun:
                     raise BulkError(
                         f"{shard.source}: the file changed while it was parsed; parse it again"

@@ -127,7 +127,7 @@ def best_output(scores, r, degree, size, buffered, n_relations, root_relation, s
     """Return the best output of one configuration, as decisions.best() does.
 
     Args:
-        scores, r: float32[rows, outputs], and the configuration's row.
+        scores, r: float32[rows, outputs], and the row of the configuration in them.
         degree, n_relations: the system's.
         size, buffered: see applicable().
         root_relation: the relation of the root's child if ``single_root``; NO_NODE: any.

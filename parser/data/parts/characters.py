@@ -72,7 +72,7 @@ class Characters(FormPart):
         return self.vocabulary.symbols
 
     def numbers_of(self, form: str) -> list[int]:
-        """Return the characters of a form; UNKNOWN for an empty form."""
+        """Return the numbers of a form's characters; UNKNOWN for an empty form."""
         return self.vocabulary.encode(self._ends(form)) or [UNKNOWN]
 
     def _ends(self, form: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-# What a piece that begins a word begins with.
+# The first character of each piece that begins a word.
 _BEGINNING = "\u2581"
 
 
@@ -70,8 +70,8 @@ def keep(description: dict[str, Any], kept: np.ndarray) -> dict[str, Any]:
     its special tokens keep their texts.
 
     Args:
-        kept: int64[kept], from kept_pieces(). If a special token is not among them,
-            those around a text are not renumbered.
+        kept: int64[kept], from kept_pieces(). If it lacks a special token that stands around a
+            text, none of these tokens is renumbered.
     """
     model, moved = description["model"], {int(place): number for number, place in enumerate(kept)}
     vocabulary = [model["vocab"][place] for place in kept]

@@ -93,9 +93,9 @@ class WordPart(ABC):
         in_sentences: whether its vector of a word depends on the rest of the sentence.
         column: the only column (of AttributeColumns) that its rows depend on.
         half: the names of its parameters that a model's folder holds in 16 bits.
-        setting: the setting that names the folder that a new part is made of;
-            a model keeps its own.
-        incidental: settings that change no result; a run is resumed with others.
+        setting: the setting that names the folder that a new part is made from;
+            a model that is trained further keeps its own part.
+        incidental: settings that change no result; a run may be resumed with other values of them.
         rows: how many rows of ``Sentences.values`` it has.
     """
 
@@ -114,13 +114,14 @@ class WordPart(ABC):
 
     @classmethod
     def files(cls, named: str) -> dict[str, Path]:
-        """Return, by name, the files that a new part reads of what ``setting`` names."""
+        """Return, by name, the files that a new part reads from the folder named by ``setting``."""
         return {}
 
     @classmethod
     def refuse_start(cls, wanted: PartWishes, known: WordPart | None) -> str | None:
-        """Return why the settings do not fit a model that is trained further, and has this part or
-        not; None if they fit.
+        """Return why the settings do not fit a model that is trained further; None if they fit.
+
+        ``known``: the part of that model; None if it has none.
         """
         return None
 
@@ -150,8 +151,8 @@ class WordPart(ABC):
         """Return the shapes of its parameters, by their names in the encoder."""
 
     def labels(self) -> dict[str, Labels]:
-        """Return, by parameter with a row for each value, the values of its rows; extension by new
-        values keeps the rows.
+        """Return the values of the rows of each parameter that has a row for each value, by name of
+        the parameter. These rows are kept when new values extend the parameter.
         """
         return {}
 
@@ -163,7 +164,7 @@ class WordPart(ABC):
 
     def vectors(self) -> dict[str, np.ndarray]:
         """Return, by name of a table, float[rows, size], the vectors that training begins with;
-        other tables are drawn.
+        other tables begin with random vectors.
         """
         return {}
 

@@ -386,8 +386,10 @@ class PretrainedTokenizer(PieceReader):
         return tensors
 
     def check_encoder(self, n_vectors: int, positions: int) -> None:
-        """Refuse an encoder with vectors for this many pieces, and for pieces in this many
-        positions, that does not fit.
+        """Refuse an encoder that does not fit.
+
+        ``n_vectors``: how many pieces have a vector; ``positions``: how many pieces it reads at a
+        time.
 
         Raises:
             PretrainedError: it does not fit the tokenizer.

@@ -311,7 +311,8 @@ def tokenizer_of_forms(description: dict[str, Any]) -> dict[str, Any]:
     special = {
         token["content"] for token in description.get("added_tokens", []) if token["special"]
     }
-    # its vocabulary has the special tokens; no piece has a blank
+    # Its vocabulary contains the special tokens. A blank is added to them, so that they are never
+    # found: no piece has a blank.
     if model.get("type") == "Unigram":
         vocabulary = [
             [f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]

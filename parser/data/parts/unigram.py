@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Self, get_args
 
-# What an unknown character costs more than the least probable piece.
+# How much more an unknown character costs than the least probable piece.
 _UNKNOWN_COST = 10.0
 
 _Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
@@ -154,7 +154,7 @@ class UnigramPieces:
 
 
 def _improve(best: list[_Best | None], end: int, way: _Best) -> None:
-    """Put in a way to ``end`` if it is better than the one that is known."""
+    """Record pieces that lead to ``end``, if they are better than the known ones."""
     known = best[end]
     if known is None or way.score > known.score:
         best[end] = way

@@ -48,7 +48,7 @@ class TaskWishes(Protocol):
 
     @property
     def task_epochs(self) -> Mapping[str, int]:
-        """By name of a task that is learned after the parser, and that is wanted, its epochs."""
+        """By name of each wanted task that is learned after the parser, its epochs."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Task(ABC):
 
     @classmethod
     def learned_with(cls, columns: Iterable[str]) -> dict[str, Any]:
-        """Return the settings ``encoder.NAME.KEY`` that a model does not store, for further
-        training that does not say them.
+        """Return values for the settings ``encoder.NAME.KEY`` that a model does not store, used
+        where further training does not set them.
 
         ``columns``: the names of the model's columns of this task.
         """
@@ -112,8 +112,8 @@ class Task(ABC):
 
     @property
     def columns(self) -> Mapping[str, Vocabulary]:
-        """By name, the values of each column that it chooses among, in the order of gold(); scores
-        do without reserved ones.
+        """By name, the values of each column that it chooses among, in the order of gold(). There
+        are no scores for the reserved values.
         """
         return {}
 
@@ -155,7 +155,7 @@ class Task(ABC):
         self, sentences: Sequence[AttributeColumns], predicted: Mapping[str, Sequence[str]]
     ) -> dict[str, float]:
         """Return the scores in metrics.json of a task that is learned after the parser; GoldSplit
-        scores the columns of others.
+        scores the columns of all other tasks.
 
         Args:
             sentences: gold sentences; ones without gold data have no scores.
@@ -180,8 +180,8 @@ class Task(ABC):
         """Return the shapes of its parameters, by their names in its module."""
 
     def labels(self) -> dict[str, Labels]:
-        """Return, by parameter with a row for each value, the values of its rows; extension by new
-        values keeps the rows.
+        """Return the values of the rows of each parameter that has a row for each value, by name of
+        the parameter. These rows are kept when new values extend the parameter.
         """
         return {}
 

@@ -20,8 +20,8 @@ class RerankingParser:
     arcs.
 
     The encoder of recipe=text learns to predict the head and relation of each word separately
-    (networks/tasks.py). Its errors differ from the parser's, which sees one configuration at a
-    time, but its heads need not form a tree. So the beam finds trees, and the sum of both log
+    (networks/tasks.py). Its errors differ from those of the parser, which sees one configuration at
+    a time, but its heads need not form a tree. So the beam finds trees, and the sum of both log
     probabilities chooses among them. Such reranking of k-best lists is long established (Collins
     2000; Charniak and Johnson 2005).
 

@@ -2,12 +2,12 @@
 the part of a stack that future scores can depend on.
 
 Huang and Sagae (2010), Section 3, merge items whose features are equal. They require features to be
-"bounded and monotonic": all that a step makes visible must follow from the visible ones before it.
+"bounded and monotonic": all that a step makes visible must follow from what was visible before it.
 This module computes the smallest set with this property for any table of features, for
 arc-standard: for each depth d of the stack, the positions below s_d and the values read there. The
 set begins with the slots of the table, and is closed under the transitions. If a transition makes
-something visible at s0, it was visible before, at this place (q: the rest of a position; r1: the
-outermost right child; r2: the next one):
+something visible at s0, it was visible before, at the place listed here (q: the rest of a position;
+r1: the outermost right child; r2: the next one):
 
     reduce_left (s0 becomes r1 of s1)
         r1.q at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
@@ -19,9 +19,9 @@ outermost right child; r2: the next one):
 The relation of the new child is the transition's own.
 The values read in the buffer follow from its front.
 
-A search compares an item with others before it is made. The values that features will read after a
-transition are read in the stacks before it: for a shift, one place further down; for a reduction,
-in the nodes that the reduction joins.
+A search compares a new item with others before it makes the new item. So the values that features
+will read after a transition are read in the stacks before it: for a shift, at depth d - 1 in place
+of d; for a reduction, in the nodes that the reduction joins.
 """
 
 from __future__ import annotations

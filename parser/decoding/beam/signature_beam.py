@@ -464,9 +464,9 @@ def _keep_predictors(items, streams, m):
 def _read_tree(items, m, k, rules, pending, start, heads, relations):
     """Fill in the arcs of the best computation of item k of step m.
 
-    In the best way to make an item, its parent or its predictor became the head, and the head has
-    the item's root. So the loop follows heads down to a token, the root, while the children wait in
-    ``pending`` for their turn.
+    In the best way to make an item, its parent or its predictor became the head. The root of the
+    head is also the root of the item. So the loop follows heads down to a single token, the root,
+    while the children wait in ``pending`` for their turn.
     """
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = m, k, NO_NODE, NO_NODE
     count = 1
@@ -583,8 +583,8 @@ def best_trees(
 def _best(
     ways: Sequence[tuple], numbers: dict[tuple[int, int, int], int], k: int
 ) -> list[Derivation]:
-    """Return the k best derivations of distinct trees; ``numbers``: the number of each triple
-    (tree_stacks.py), with new ones.
+    """Return the k best derivations of distinct trees. ``numbers``: the number of each triple
+    (tree_stacks.py); new triples are added.
 
     A way has the derivations of s0, those of s1, the scores of the shift and of the reduction,
     and (column, relation).

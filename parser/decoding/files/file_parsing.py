@@ -342,8 +342,8 @@ class ChunkParser:
         )
 
     def _find_given_arcs(self, words: WordPositions) -> Parses | None:
-        """Return the arcs of a chunk to keep; None if they have to be read line by line, as
-        relations new to the model.
+        """Return the arcs of a chunk to keep; None if they have to be read line by line,
+        for example because a relation is new to the model.
         """
         # one root before each sentence
         arcs = Parses.allocate(words.offsets + np.arange(len(words.offsets)))
@@ -449,8 +449,9 @@ class ChunkParser:
         """Yield the text of each sentence with its tree, as in ``prediction`` if that is known.
 
         Raises:
-            LostArcsError: a given arc is lost, ``strict``, and there was no ``prediction``.
-            ConlluError: a given arc is lost, ``strict``, and there was; the message names it.
+            LostArcsError: a given arc is lost, if ``strict`` and without ``prediction``.
+            ConlluError: a given arc is lost, if ``strict`` and with ``prediction``; the message
+                names the arc.
         """
         if prediction is None:
             prediction = self._predictor.predict(

@@ -7,11 +7,11 @@ one ends; a reduction leaves ``ahead`` unchanged. An output of its own (``choice
 in the configuration after it. Local scores are log probabilities among the candidate arcs; global
 scores are the output itself. If the classifier has no such output, every choice costs 0.
 
-Paths differ in their number of words, so items are compared by a clock rather than by steps. To
-shift an arc adds the arc's length, the number of nodes that it advances by, to the clock; to remove
-it from the stack as a child adds its length again. All complete computations end at 2N. Before the
-first step, L choices are made while the clock is 0; these are in buckets 0 to L -
-1. After that, the bucket of a configuration is L plus its clock.
+Paths differ in their number of words, so items are compared by a clock rather than by steps. A
+shift adds the length of its arc, the number of nodes that the arc advances by, to the clock.
+Removing the arc from the stack as a child adds its length again. All complete computations end at
+2N. Before the first step, L choices are made while the clock is 0; these are in buckets 0 to L-1.
+After that, the bucket of a configuration is L plus its clock.
 
 An item is a configuration in a bucket, with the score of the best computation that leads to it. Its
 successors wait as candidates until the clock reaches their bucket; then the best candidates become

@@ -37,8 +37,8 @@ _CHANGES: dict[str, FormChange] = {
 def copies_of(
     sentences: Sequence[Sentence], shares: Mapping[str, float]
 ) -> tuple[list[Sentence], list[Sentence]]:
-    """Return copies of sentences that epochs learn from, by their shares: copies to change, and
-    copies without final marks.
+    """Return two lists of copies that epochs learn from: copies of all sentences, to be changed,
+    and copies without final marks. A list is empty if its ``shares`` are 0.
     """
     changed = [*sentences] if any(shares.get(name, 0.0) for name in _CHANGES) else []
     short = (
@@ -50,13 +50,13 @@ def copies_of(
 
 
 class Augmentation:
-    """A drawer of the copies of an epoch, by the seed and the number of the epoch alone, so that a
-    resumed run draws the same.
+    """Draws the copies of an epoch. They depend only on the seed and the number of the epoch, so
+    that a resumed run draws the same.
 
     Args:
         shares: by name in AUGMENTS, the share of the sentences; missing ones are 0.
-        data: the sentences, copies of them all if any share of a change is not 0,
-            and copies without final marks.
+        data: the sentences; then, if any share of a change is not 0, a copy of each; then copies
+            without final marks.
         sentences: the sentences as read, without copies.
         vocabularies: they encode the copies.
         seed: of the run and the pass.

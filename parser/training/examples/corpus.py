@@ -103,8 +103,8 @@ class Corpus:
         known: the training sentences that vocabularies and word vectors are made of.
         tagged: the known sentences; where a file has no gold value of a column,
             with predictions of the model of ``start``.
-        untaught: with ``start``, by training file: the predicted columns of which it has no gold
-            value, and teaches nothing.
+        untaught: with ``start``, by training file: the predicted columns for which the file has no
+            gold value, so that it teaches nothing about them.
         dev: the split to choose on; None if the treebank has none.
         test: the split to report on; None if the treebank has none.
         vocabularies: the vocabularies of the attributes that the features read.
@@ -190,7 +190,7 @@ class Corpus:
     @property
     def silent(self) -> set[str]:
         """The columns that the model of ``start`` predicts,
-        and of which no training file has a gold value.
+        but for which no training file has a gold value.
         """
         return set.intersection(*map(set, self.untaught.values())) if self.untaught else set()
 
@@ -200,7 +200,7 @@ class Corpus:
         """Return the training split with trees of the given kind;
         the projective subset has fewer sentences.
 
-        Copies that epochs change follow, by their ``shares``; see augmentation.py.
+        After them come the copies that epochs change, by their ``shares``; see augmentation.py.
         """
         originals = self.sentences(kind)
         changed, short = copies_of(originals, shares)
@@ -334,8 +334,8 @@ def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
 def _untaught(
     train: list[Sentence], files: Sequence[str], tasks: Sequence[Task]
 ) -> dict[str, list[str]]:
-    """Return, by training file, the columns of tasks of which it has no gold value; log them, and
-    LEMMA where that has none.
+    """Return, by training file, the columns of tasks for which the file has no gold value.
+    Log these columns, and LEMMA if the file has no lemmas.
     """
     columns = {column: task for task in tasks for column in task.columns}
     later = {name: task for task in tasks if not task.in_passes for name in task.predicted}
@@ -457,8 +457,8 @@ def _extended(
 
 
 def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
-    """Return the model's treebank whose name the run has, else its first one, and log it: sentences
-    are parsed as its own.
+    """Return, and log, the treebank of the model that sentences are read as: the one with the
+    run's name, else the first.
     """
     treebanks, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
     chosen = name if name in treebanks else treebanks[0]

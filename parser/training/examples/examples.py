@@ -213,11 +213,11 @@ class BatchedComputations:
     def right_outputs(
         self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray
     ) -> np.ndarray:
-        """Return the right outputs (int32[m, width]); all outputs where a word may be left out
-        because its head is unknown.
+        """Return the right outputs (int32[m, width]). All outputs are right where a word may be
+        passed without a head because its gold head is unknown.
 
-        An arc to such a word keeps as many gold ``edges`` (int[m, width],
-        by transition) as leaving the word out.
+        There, an arc to this word keeps as many gold ``edges`` (int[m, width], by transition) as
+        passing the word.
         """
         unknown = (self.gold_heads[rows] == NO_NODE) & (self.now.heads[rows] == NO_NODE)
         if not (self._system.leaves_words and unknown[:, 1:].any()):
@@ -313,9 +313,9 @@ def target_columns(
     """Return int[m], the columns whose right outputs (int32[m, width],
     NO_NODE = not optimal) become targets.
 
-    ``whole``: bool[m], whether all heads are known. Elsewhere (NO_NODE) all right outputs are
-    targets: many transitions are optimal only because heads are unknown, so only their summed
-    probability is taught.
+    ``whole``: bool[m], whether all heads are known. Where some are not, the column is NO_NODE, and
+    all right outputs are targets: many transitions are optimal only because heads are unknown, so
+    only their summed probability is taught.
     """
     best_outputs = with_best_labels(system, outputs, transitions, scores)
     columns = (
@@ -339,8 +339,9 @@ def new_examples(
     Args:
         features: int32[feature rows, slots].
         outputs: int32[m, width], the right output of each optimal transition, NO_NODE elsewhere.
-        columns: int[m], the transition that is the target; None: all optimal ones are. NO_NODE: all
-            optimal ones are in this configuration; it is skipped if every transition is correct.
+        columns: int[m], the transition that is the target; None: all optimal ones are targets. An
+            entry NO_NODE: all optimal ones are targets in this configuration, which is skipped if
+            every transition is correct.
         sentences: int32[m].
     """
     if columns is not None and (columns == NO_NODE).any():

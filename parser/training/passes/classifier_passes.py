@@ -111,7 +111,8 @@ class TrainedClassifier:
     def shares(self) -> Mapping[str, float]:
         """By name in AUGMENTS, the shares of sentences that epochs change; empty: they change none.
 
-        Vectors of fixed parts are computed once, for the sentences as they are.
+        With fixed parts nothing is changed: their vectors are computed once, for the sentences as
+        they are.
         """
         shares, fixed = self.plan.augment, any(part.fixed for part in self.model.vocabularies.parts)
         return {} if fixed or not any(shares.values()) else shares
