@@ -35,7 +35,7 @@ class StepScores:
         self.best_of: dict[tuple, int] = {}
 
     def __call__(self, stack: Sequence[int], front: int) -> Scores:
-        """The scores of the three steps in the configuration (stack, front)."""
+        """Return the scores of the three steps in the configuration (stack, front)."""
         below = NO_LEFT_CHILD if self.strategy == "strict_left_before_right" else FREE
         states = (*[below] * (len(stack) - 1), RESTRICTED)
         scores: list[int | None] = [None, None, None]
@@ -44,7 +44,7 @@ class StepScores:
         return scores[0], scores[1], scores[2]
 
     def _best(self, stack: tuple, states: tuple, front: int) -> int:
-        """The most that can still be made from here on."""
+        """Return the most that can still be made from here on."""
         key = (stack, states, front)
         if key not in self.best_of:
             values = [
@@ -136,7 +136,7 @@ def is_projective(heads: Sequence[int]) -> bool:
 
 
 def ancestors(heads: Sequence[int], token: int) -> list[int]:
-    """The head of the token, the head of that, and so on up to the root."""
+    """Return the head of the token, the head of that, and so on up to the root."""
     chain = []
     while token != 0:
         token = heads[token - 1]
@@ -149,7 +149,9 @@ def gold_edges(heads: Sequence[int], gold: Sequence[int]) -> int:
 
 
 def best_projective_trees(heads: Sequence[int]) -> tuple[int, list[tuple[int, ...]]]:
-    """The most gold edges in a projective tree, and all the trees that have so many."""
+    """Return how many gold edges a projective tree has at most,
+    and all the trees that have so many.
+    """
     trees = projective_trees(len(heads))
     best = max(gold_edges(tree, heads) for tree in trees)
     return best, [tree for tree in trees if gold_edges(tree, heads) == best]

@@ -123,7 +123,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 
 
 def set_at(*keys: Any) -> Callable[[dict[str, Any]], None]:
-    """An edit: ``set_at("a", "b", 1)`` sets the field b of a to 1."""
+    """Return an edit: ``set_at("a", "b", 1)`` sets the field b of a to 1."""
 
     def edit(value: dict[str, Any]) -> None:
         *way, last, new = keys

@@ -26,14 +26,14 @@ from tests.toy import ROOT
 def works(
     path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b""
 ) -> CompletedProcess[str]:
-    """What a script prints, which must end well; see ``script``."""
+    """Return what a script prints, which must end well; see ``script``."""
     done = script(path, *arguments, folder=folder, given=given)
     assert done.returncode == 0, done.stderr
     return done
 
 
 def new_python(code: str, *arguments: str | Path, **variables: str) -> str:
-    """What a new process prints that runs a program of Python; the program must end well."""
+    """Return what a new process prints that runs a program of Python; the program must end well."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
@@ -47,7 +47,7 @@ def script(
     given: bytes = b"",
     first: Callable[[], object] | None = None,
 ) -> CompletedProcess[str]:
-    """What a script prints that is started in a folder, and its exit status.
+    """Return what a script prints that is started in a folder, and its exit status.
 
     Args:
         given: what it finds on standard input.
@@ -88,7 +88,7 @@ def started(
     streams: tuple[int, int, int],
     first: Callable[[], object] | None = None,
 ) -> int:
-    """The number of a process that runs a script, as ``script`` does;
+    """Start a process that runs a script, as ``script`` does, and return its number;
     its standard streams are these files.
 
     A test that asks for it is skipped where no process can be forked.
@@ -111,7 +111,7 @@ def started(
 
 
 def _become(path: str, arguments: list[str], folder: Path) -> NoReturn:
-    """Ends this process with the status of the script."""
+    """End this process with the status of the script."""
     status = 1
     try:
         sys.stdin, sys.stdout, sys.stderr = map(open, range(3), "rww")

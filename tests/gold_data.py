@@ -18,7 +18,7 @@ RELATIONS = Vocabulary(["det", "root", "obj", "nsubj", "punct"])
 def gold_data(
     sentences: Sequence[Sentence], vocabularies: Vocabularies, relations: Vocabulary
 ) -> TrainingSentences:
-    """The sentences, their trees and the numbers of their relations,
+    """Return the sentences, their trees and the numbers of their relations,
     negative where the vocabulary has none.
     """
     trees = Trees.from_heads(s.heads for s in sentences)

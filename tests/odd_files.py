@@ -23,7 +23,7 @@ columns = st.lists(
 
 @st.composite
 def files(draw: st.DrawFn) -> bytes:
-    """A file of any bytes in columns and comments, with any line ends."""
+    """Draw a file of any bytes in columns and comments, with any line ends."""
     pieces = [draw(st.sampled_from([b"", b"\xef\xbb\xbf"]))]
     for _ in range(draw(st.integers(0, 3))):
         end = draw(ends)
@@ -47,7 +47,7 @@ def files(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def damaged_files(draw: st.DrawFn) -> bytes:
-    """The same with a few short stretches replaced by bytes that mean something in CoNLL-U."""
+    """Draw such a file, a few short stretches replaced by bytes that mean something in CoNLL-U."""
     content = draw(files())
     for _ in range(draw(st.integers(1, 3))):
         begin = draw(st.integers(0, len(content)))

@@ -35,7 +35,7 @@ def parse_file(
 
 
 def parsed(model: ParserModel, content: bytes, **options: Any) -> bytes:
-    """What parse_file() writes of a file."""
+    """Return what parse_file() writes of a file."""
     target = BytesIO()
     parse_file(model, BytesIO(content), target, **options)
     return target.getvalue()

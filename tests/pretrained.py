@@ -18,14 +18,14 @@ PIECES = ["▁", "▁w", "▁the", "▁w1", "er", "st", "▁a", "ab", "▁λβ",
 
 
 def tokenizers():
-    """The package; a test that needs it is skipped where it is not installed."""
+    """Return the package; a test that needs it is skipped where it is not installed."""
     return pytest.importorskip("tokenizers", reason="tokenizers is not installed (extra subwords)")
 
 
 def write_encoder(
     folder: Path, model: str = "Unigram", table: str = "embeddings.word_embeddings.weight"
 ) -> Path:
-    """Writes one; ``model``: Unigram, whose vocabulary begins with special tokens, or WordPiece."""
+    """Write one; ``model``: Unigram, whose vocabulary begins with special tokens, or WordPiece."""
     package = tokenizers()
     if model == "Unigram":
         pieces = ["<s>", "<unk>", *PIECES, *LETTERS]
@@ -66,7 +66,7 @@ def write_encoder(
 
 
 def transformers():
-    """The package; a test that needs it is skipped where it is not installed."""
+    """Return the package; a test that needs it is skipped where it is not installed."""
     tokenizers()
     return pytest.importorskip(
         "transformers", reason="transformers is not installed (extra pretrained)"
@@ -74,7 +74,7 @@ def transformers():
 
 
 def write_transformer(folder: Path, seed: int = 0, window: int = 24, **settings: Any) -> Path:
-    """Writes a BERT of two layers of 12 units with random weights,
+    """Write a BERT of two layers of 12 units with random weights,
     which reads so many pieces at a time.
     """
     package = transformers()

@@ -12,7 +12,7 @@ from tests.forgery import small_model
 
 
 def with_random_weights(model: TrainedModel, std: float = 0.7) -> TrainedModel:
-    """The model, all of whose weights are drawn anew;
+    """Draw all weights of the model anew, and return it;
     by default they are of the size of trained ones, of either sign.
     """
     with torch.no_grad():
@@ -38,7 +38,7 @@ STATIC_EMBEDDINGS = [
 def random_static_model(
     sentences, embeddings, activation="relu", slots=STATIC_SLOTS
 ) -> TrainedModel:
-    """A classifier of embeddings, for a treebank of whose forms and tags half are known."""
+    """Return a classifier of embeddings, for a treebank of whose forms and tags half are known."""
     torch.manual_seed(1)
     known = sentences[: len(sentences) // 2]  # so that some forms are unknown
     vocabularies = Vocabularies(
@@ -104,14 +104,16 @@ def random_text_model() -> TrainedModel:
 
 
 def random_lemma_model() -> TrainedModel:
-    """The same with lemmas."""
+    """Return the same with lemmas."""
     return with_random_weights(small_model("lemmas"))
 
 
 def small_bilstm_model(
     sentences: list[Sentence], slots: dict[str, list[str]] | None = None, system: str = "arc_hybrid"
 ) -> TrainedModel:
-    """A BiLSTM with random weights, over the top of the stack and the front of the buffer."""
+    """Return a BiLSTM with random weights,
+    over the top of the stack and the front of the buffer.
+    """
     vocabularies = Vocabularies(
         {"form": Vocabulary.of(form for s in sentences for form in s.forms)}
     )

@@ -18,7 +18,7 @@ Configuration = tuple[tuple[int, ...], int]  # the stack, and the first token of
 
 
 def pruefer_tree(code: Sequence[int]) -> list[int]:
-    """The tree of a Pruefer sequence over 0..n, of length n - 1, rooted at 0, as heads
+    """Return the tree of a Pruefer sequence over 0..n, of length n - 1, rooted at 0, as heads
     [h_1, ..., h_n]. A bijection.
     """
     n = len(code) + 1
@@ -57,8 +57,8 @@ def random_tree(rng: random.Random, n: int) -> list[int]:
 
 
 def random_projective_tree(rng: random.Random, n: int, depth: float = 0.5) -> list[int]:
-    """The tree of a random arc-standard computation; the greater ``depth`` (0..1), the more is
-    shifted before reducing.
+    """Return the tree of a random arc-standard computation;
+    the greater ``depth`` (0..1), the more is shifted before reducing.
     """
     heads = [0] * (n + 1)
     stack, front = [0], 1
@@ -76,8 +76,8 @@ def random_projective_tree(rng: random.Random, n: int, depth: float = 0.5) -> li
 
 
 def random_mildly_nonprojective_tree(rng: random.Random, n: int, rehung: int = 2) -> list[int]:
-    """A projective tree of which ``rehung`` words were given a random other head;
-    may happen to be projective.
+    """Return a projective tree of which ``rehung`` words were given a random other head;
+    it may happen to be projective.
     """
     heads = random_projective_tree(rng, n)
     for _ in range(rehung):
@@ -91,7 +91,7 @@ def random_mildly_nonprojective_tree(rng: random.Random, n: int, rehung: int = 2
 
 
 def random_any_tree(rng: random.Random, n: int) -> list[int]:
-    """A tree of one of the three kinds above."""
+    """Return a tree of one of the three kinds above."""
     return rng.choice([random_tree, random_projective_tree, random_mildly_nonprojective_tree])(
         rng, n
     )
@@ -108,14 +108,14 @@ def star(n: int, centre: int = 0) -> list[int]:
 
 
 def apply_step(stack: tuple[int, ...], front: int, step: int) -> Configuration:
-    """The configuration after step 0 (shift), 1 (reduce_left) or 2 (reduce_right)."""
+    """Return the configuration after step 0 (shift), 1 (reduce_left) or 2 (reduce_right)."""
     if step == 0:
         return (*stack, front), front + 1
     return (stack[:-1] if step == 1 else (*stack[:-2], stack[-1])), front
 
 
 def applicable_steps(stack: tuple[int, ...], front: int, n: int) -> list[int]:
-    """The numbers of the steps that can be taken; empty in the final configuration."""
+    """Return the numbers of the steps that can be taken; empty in the final configuration."""
     return [step for step, ok in enumerate((front <= n, len(stack) >= 2, len(stack) >= 3)) if ok]
 
 
@@ -125,7 +125,7 @@ def random_computation(
     score: Callable[[tuple[int, ...], int], Sequence[int | None]] | None = None,
     follow: float = 0.9,
 ) -> Iterator[Configuration]:
-    """The configurations of one computation, from the first to the final one.
+    """Yield the configurations of one computation, from the first to the final one.
 
     With ``score`` a best step is taken with probability ``follow``, else any, as in exploration.
     Skip some of them (as a parser does where it asks no oracle) by slicing or filtering what comes.

@@ -72,7 +72,7 @@ class CommandError(Exception):
 
 
 def command(checkout: Path, folder: Path, script: str, *arguments: str) -> None:
-    """Runs a script of a checkout, and raises CommandError if its exit status is not 0."""
+    """Run a script of a checkout, and raise CommandError if its exit status is not 0."""
     line = [sys.executable, str(checkout / "scripts" / script), *arguments]
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     done = subprocess.run(
@@ -85,7 +85,7 @@ def command(checkout: Path, folder: Path, script: str, *arguments: str) -> None:
 
 
 def tensors(file: Path) -> dict[str, str]:
-    """The SHA-256 of each tensor of a safetensors file, with its type and shape, by name."""
+    """Return the SHA-256 of each tensor of a safetensors file, with its type and shape, by name."""
     content = file.read_bytes()
     (length,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + length])
@@ -98,7 +98,7 @@ def tensors(file: Path) -> dict[str, str]:
 
 
 def contents(run: Path) -> dict[str, str]:
-    """The SHA-256 of what a run has trained and measured:
+    """Return the SHA-256 of what a run has trained and measured:
     the tensors and other files of its model, and metrics.json.
     """
     found: dict[str, str] = {}
@@ -114,7 +114,7 @@ def contents(run: Path) -> dict[str, str]:
 
 
 def differing(case: str, old: dict[str, str], new: dict[str, str]) -> int:
-    """Prints a line for each thing that either side has; how many are not the same."""
+    """Print a line for each thing that either side has; return how many are not the same."""
     count = 0
     for what in old | new:
         equal = old.get(what) == new.get(what)
@@ -184,7 +184,7 @@ def compare_models(folder: Path, old: Path, new: Path, only: Collection[str]) ->
 
 
 def _outcome(checkout: Path, model: Path, file: Path, options: str) -> str:
-    """The digest of what a checkout parses, or the last line of its refusal."""
+    """Return the digest of what a checkout parses, or the last line of its refusal."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "parsed.conllu"
         try:
@@ -223,7 +223,7 @@ def _digest(content: bytes) -> str:
 
 
 def main() -> int:
-    """Compares the checkouts of the command line; the exit status."""
+    """Compare the checkouts of the command line; return the exit status."""
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

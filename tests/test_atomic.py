@@ -71,7 +71,7 @@ def test_a_full_disk_is_told_with_the_file(tmp_path, write):
 
 
 def killed_while_writing(folder: Path) -> None:
-    """What SIGKILL leaves within replacing() and replacing_folder()."""
+    """Leave in the folder what SIGKILL leaves within replacing() and replacing_folder()."""
     child = os.fork()
     if child == 0:
         with replacing(folder / "file") as temporary, replacing_folder(folder / "model") as other:

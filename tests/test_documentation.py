@@ -68,13 +68,13 @@ PLUGINS = {
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str]]:
-    """The fenced blocks of a page: the language, and the text."""
+    """Yield the fenced blocks of a page: the language, and the text."""
     for block in documentation.blocks(page.read_text(encoding="utf-8")):
         yield block.language, block.text
 
 
 def lines_of(page: Path) -> Iterator[str]:
-    """The command lines of a page, without comments."""
+    """Yield the command lines of a page, without comments."""
     for language, text in blocks(page):
         if language in ("", "sh"):
             for line in text.replace("\\\n", " ").splitlines():
@@ -87,8 +87,8 @@ COMMANDS = list(dict.fromkeys(line for page in PAGES for line in lines_of(page))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """What the pages speak of: the checkout's folders, treebanks, a trained RUN_FOLDER,
-    input and output.
+    """Return a folder with what the pages speak of:
+    the checkout's folders, treebanks, a trained RUN_FOLDER, input and output.
     """
     folder = tmp_path_factory.mktemp("documents")
     for name in ("scripts", "experiments", "docs", "tests", "data"):
@@ -181,7 +181,7 @@ def here(folder, tmp_path, monkeypatch):
 
 
 def run(file: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
-    """Runs a script of ours in this process; with what it exits."""
+    """Run a script of ours in this process; return what it exits with."""
     monkeypatch.setattr(sys, "argv", [file, *arguments])
     try:
         runpy.run_path(str(ROOT / file), run_name="__main__")
@@ -191,7 +191,7 @@ def run(file: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> obj
 
 
 def script(words: list[str]) -> tuple[str, list[str]]:
-    """The script that a command starts, and its arguments."""
+    """Return the script that a command starts, and its arguments."""
     if words[0] == "optimal-step":
         return f"scripts/{words[1]}.py", words[2:]
     assert words[0] in ("python", ".venv/bin/python")
@@ -203,7 +203,7 @@ def understood(*_: object, **__: object) -> None:
 
 
 def extra(text: str) -> list[pytest.MarkDecorator]:
-    """What of the pages needs optional packages."""
+    """Return marks for what of the pages needs optional packages."""
     return (
         [pytest.mark.extras] if re.search(r"hydra/(launcher|sweeper)=|import spacy", text) else []
     )
@@ -576,7 +576,7 @@ def test_the_page_of_the_paper_has_every_part_and_names_what_there_is():
 
 
 def sections_of(text: str) -> list[tuple[str, str]]:
-    """The titles of the second level, each with the text below it."""
+    """Return the titles of the second level, each with the text below it."""
     parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)[1:]
     return list(zip(parts[::2], parts[1::2], strict=True))
 

@@ -27,7 +27,7 @@ def sentences():
 
 
 def write_format_1(folder: Path, model: TrainedModel) -> None:
-    """The model's folder as the versions before format 2 wrote it."""
+    """Write the model's folder as the versions before format 2 wrote it."""
     classifier, spec = model.classifier, model.spec
     tokens: Any = classifier.tokens
     assert classifier.embedded is not None

@@ -25,7 +25,7 @@ FUNCTIONAL = {
 
 
 def classes_of(code: str) -> Iterator[str]:
-    """The names of classes, those included that are made by a call:
+    """Yield the names of classes, those included that are made by a call:
     ``Keep = StrEnum("Keep", ...)``.
     """
     for node in ast.walk(ast.parse(code)):

@@ -88,7 +88,7 @@ def frozen_lengths(
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Iterator[Path]:
-    """A run with the part, which is registered while the tests last."""
+    """Yield a run with the part, which is registered while the tests last."""
     folder = tmp_path_factory.mktemp("toy")
     toys = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(25)]
     for part, some in {"train": toys[:20], "dev": toys[20:]}.items():

@@ -131,7 +131,7 @@ def frozen_case(
 
 @pytest.fixture(scope="module", autouse=True)
 def registered() -> Iterator[None]:
-    """The task is in the list while the tests last."""
+    """Keep the task in the list while the tests last."""
     TASKS.append(CaseTask)
     yield
     TASKS.remove(CaseTask)
@@ -139,7 +139,7 @@ def registered() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def run(registered, tmp_path_factory) -> Path:
-    """A run with the task, where every other word is written in capitals."""
+    """Return a run with the task, where every other word is written in capitals."""
     folder = tmp_path_factory.mktemp("toy")
     toys = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(25)]
     for number, one in enumerate(toys):

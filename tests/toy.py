@@ -48,7 +48,7 @@ _TAGS = ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
 
 
 def real_treebank(name: str) -> Path:
-    """A file or a folder of the treebanks of UD 2.2;
+    """Return a file or a folder of the treebanks of UD 2.2;
     a test that needs it is skipped where it is absent.
     """
     folder = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", ROOT.parent / "shared" / "ud-v2.2"))
@@ -61,7 +61,8 @@ def real_treebank(name: str) -> Path:
 
 
 def settings(*overrides: str) -> Settings:
-    """The settings of a run with the given overrides of configs/train.yaml, as hydra composes them.
+    """Return the settings of a run with the given overrides of configs/train.yaml,
+    as hydra composes them.
 
     TensorBoard's figures are left out.
     """
@@ -83,12 +84,12 @@ def settings(*overrides: str) -> Settings:
 
 
 def planned(*overrides: str) -> Plan:
-    """The plan of a run with the given overrides; see settings()."""
+    """Return the plan of a run with the given overrides; see settings()."""
     return plan(settings(*overrides))
 
 
 def composed(*overrides: str) -> Settings:
-    """The settings of configs/train.yaml with overrides, as hydra composes them, but sooner.
+    """Return the settings of configs/train.yaml with overrides, as hydra composes them, but sooner.
 
     Composing takes a third of a second. Overrides of single keys come last in it,
     so the rest is composed once.
@@ -122,7 +123,7 @@ def forget_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sentence(heads: list[int], rng: random.Random | None = None) -> Sentence:
-    """A sentence over the given tree, whose forms, tags and relations follow from ``rng``,
+    """Return a sentence over the given tree, whose forms, tags and relations follow from ``rng``,
     or from the positions.
     """
     draw = rng or random.Random(len(heads))
@@ -150,7 +151,7 @@ def flat_sentences(lengths: Iterable[int], seed: int = 0) -> list[Sentence]:
 
 
 def drawn_sentences(seed: int, count: int, longest: int) -> list[Sentence]:
-    """The same, of lengths that are drawn."""
+    """Return the same, of lengths that are drawn."""
     rng = random.Random(seed)
     return [sentence([0] + [1] * (rng.randint(1, longest) - 1), rng) for _ in range(count)]
 

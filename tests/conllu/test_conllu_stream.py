@@ -103,7 +103,7 @@ def test_without_words():
 
 
 def without_deps(content: bytes) -> bytes:
-    """The same lines, DEPS of words emptied."""
+    """Return the same lines, DEPS of words emptied."""
     lines = [raw.split(b"\t") for raw in content.split(b"\n")]
     for columns in lines:
         if columns[0].removeprefix(b"\xef\xbb\xbf").isdigit() and len(columns) == 10:

@@ -94,7 +94,7 @@ def ended(run: Plan, folder: Path, trap: Trap | None = None) -> int:
 
 
 def killed_after(seconds: float) -> Trap:
-    """The process dies, without a chance to clear up,
+    """Return a trap by which the process dies, without a chance to clear up,
     when it has used so much of the processor's time.
     """
 
@@ -106,7 +106,7 @@ def killed_after(seconds: float) -> Trap:
 
 
 def counting(operations: c_int) -> Trap:
-    """Counts the file operations that killed_at_operation() knows."""
+    """Return a trap that counts the file operations that killed_at_operation() knows."""
 
     def count(number: int) -> None:
         operations.value = number
@@ -115,8 +115,8 @@ def counting(operations: c_int) -> Trap:
 
 
 def killed_at_operation(number: int) -> Trap:
-    """The process dies before its file operation of that number, from 1: opening to write,
-    renaming, removing, ....
+    """Return a trap by which the process dies before its file operation of that number, from 1:
+    opening to write, renaming, removing, ....
     """
 
     def die(seen: int) -> None:
@@ -139,7 +139,7 @@ def failing_from_operation(number: int, error: int = errno.ENOSPC) -> Trap:
 
 
 def no_file_larger_than(size: int) -> Trap:
-    """Writing beyond so many bytes of a file fails, in the middle of it."""
+    """Return a trap by which writing beyond so many bytes of a file fails, in the middle of it."""
 
     def trap(folder: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -149,7 +149,9 @@ def no_file_larger_than(size: int) -> Trap:
 
 
 def _at_operations(events: tuple[str, ...], act: Callable[[int], None]) -> Trap:
-    """Calls ``act`` before each of these operations in the folder, with its number, from 1."""
+    """Return a trap that calls ``act`` before each of these operations in the folder,
+    with its number, from 1.
+    """
 
     def trap(folder: Path) -> None:
         seen = 0
@@ -168,10 +170,10 @@ def _at_operations(events: tuple[str, ...], act: Callable[[int], None]) -> Trap:
 
 
 def left_over(folder: Path) -> list[str]:
-    """The names of temporary files and folders."""
+    """Return the names of temporary files and folders."""
     return [path.name for path in folder.iterdir() if path.name.endswith((".tmp", ".old"))]
 
 
 def model_of(folder: Path) -> dict[str, bytes]:
-    """The files of a run's model by name; none if there is no model."""
+    """Return the files of a run's model by name; none if there is no model."""
     return {path.name: path.read_bytes() for path in sorted((folder / "model").glob("*"))}

@@ -18,7 +18,7 @@ FORMS = st.lists(st.text("abcé\ud800", max_size=9), min_size=1, max_size=5)
 
 
 def one_by_one(characters: Characters, form: str) -> list[int]:
-    """The numbers of a form, padded."""
+    """Return the numbers of a form, padded."""
     if len(form) > characters.rows:
         first = characters.rows // 2
         form = form[:first] + form[-(characters.rows - first) :]

@@ -22,7 +22,7 @@ A, B = ("NOUN", "_"), ("VERB", "F=1")
 
 
 def columns(words: list[tuple[str, str, str, str]]):
-    """A sentence of words: form, lemma, UPOS, FEATS."""
+    """Return a sentence of words: form, lemma, UPOS, FEATS."""
     made = sentence([0, *range(1, len(words))])
     made.forms, made.lemmas, made.upos, made.feats = (
         list(column) for column in zip(*words, strict=True)
@@ -487,8 +487,8 @@ USED = [
 
 
 def with_upos(lemmas: Lemmas, upos: str, strictly: bool = True) -> dict[str, str]:
-    """The lemmas of forms that are given this UPOS; the rule of *felt* has the highest score,
-    the identity the next.
+    """Return the lemmas of forms that are given this UPOS;
+    the rule of *felt* has the highest score, the identity the next.
     """
     forms = ["felt", "went", "mice", "was", "knelt"]
     ranks = {"keep\t0\t\t2\tel": 1000, "keep\t0\t\t0\t": 100}
@@ -655,7 +655,7 @@ NUMBERS = [
 
 
 def by_any_rules(lemmas: Lemmas, forms: list[str], scores: np.ndarray) -> list[str]:
-    """The lemmas of forms by rules with these scores."""
+    """Return the lemmas of forms by rules with these scores."""
     tags = {"upos": ["NUM"] * len(forms), "feats": ["_"] * len(forms)}
     return lemmatize(lemmas, forms, tags, lambda new, _: np.tile(scores, (len(new), 1)))
 

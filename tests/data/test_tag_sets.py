@@ -26,7 +26,7 @@ def tagged(*words: tuple[str, str, str]):
 def slowly(
     sets: list[tuple[int, ...]], scores: list[np.ndarray], given: tuple[int, ...]
 ) -> list[int]:
-    """The tags of one word, from the scores of its columns."""
+    """Return the tags of one word, from the scores of its columns."""
     predicted = [int(own.argmax()) for own in scores]
     found = [best if number < 0 else number for best, number in zip(predicted, given, strict=True)]
     for asked in (given, (given[0], NOT_GIVEN, NOT_GIVEN)):

@@ -67,7 +67,9 @@ def segmentations(word: str) -> Iterator[list[str]]:
 
 
 def score_of(texts: list[str], scores: list[float]) -> float:
-    """The probability of pieces; a character that is no piece is unknown, and no longer text is."""
+    """Return the probability of pieces; a character that is no piece is unknown,
+    and no longer text is.
+    """
     total = 0.0
     for text in texts:
         if text in VOCABULARY:

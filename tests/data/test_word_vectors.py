@@ -59,7 +59,7 @@ def test_a_treebank_without_any_repetition_is_no_error(caplog):
 
 
 def word2vec_file(path: Path, binary: bool, words: str = "un deux") -> bytes:
-    """Writes a file of vectors of three numbers: 1, 2, 3 for the first word, and so on."""
+    """Write a file of vectors of three numbers: 1, 2, 3 for the first word, and so on."""
     names = words.split()
     keyed = KeyedVectors(vector_size=3)
     keyed.add_vectors(names, np.arange(1, 3 * len(names) + 1, dtype=np.float32).reshape(-1, 3))

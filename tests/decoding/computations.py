@@ -30,7 +30,7 @@ def hashed_scores(features: tuple[int, ...], outputs: int) -> list[float]:
 
 
 def find(state: State, position: str) -> tuple[int, int]:
-    """The token at a position, and its relation; NOTHING where there is none."""
+    """Return the token at a position, and its relation; NOTHING where there is none."""
     base, *descents = position.split(".")
     index = int(base[1:])
     if base[0] == "b":
@@ -51,7 +51,7 @@ def find(state: State, position: str) -> tuple[int, int]:
 
 
 def read_slots(table: FeatureTable, values: np.ndarray, state: State) -> tuple[int, ...]:
-    """What the slots of a table read; ``values``: int32[attributes, tokens + 1]."""
+    """Return what the slots of a table read; ``values``: int32[attributes, tokens + 1]."""
     row = []
     for slot in table.slots:
         token, relation = find(state, slot.position)
@@ -79,7 +79,9 @@ class Space(NamedTuple):
     scores: Callable[[State], Sequence[float]]
 
     def successors(self, state: State) -> list[tuple[float, State]]:
-        """What a state can become, in the order of the outputs, with what the transition scores."""
+        """Return what a state can become, in the order of the outputs,
+        with what the transition scores.
+        """
         scores, found = self.scores(state), []
         of_root = self.root_relation if self.single_root else None
         for column, arc in sorted(
@@ -100,7 +102,7 @@ class Space(NamedTuple):
 def scores_of(
     table: FeatureTable, values: np.ndarray, scorer: Scorer
 ) -> Callable[[State], list[float]]:
-    """What is scored in a state of a sentence or lattice whose values these are;
+    """Return what scores a state of a sentence or lattice whose values these are;
     see read_slots().
     """
     of_features = cache(lambda features: scorer(np.array([features], np.int32))[0].tolist())
@@ -115,7 +117,7 @@ def hashed_space(
     local: bool,
     slots: Sequence[str],
 ) -> Space:
-    """The space of sentence_of_tokens(), of any length, with hashing_scorer()."""
+    """Return the space of sentence_of_tokens(), of any length, with hashing_scorer()."""
     table = FeatureTable([*map(Slot.parse, slots)], ["form"])
     scores = scores_of(
         table, sentence_of_tokens(99).values, hashing_scorer(1 + 2 * degree * n_relations)
@@ -126,7 +128,7 @@ def hashed_space(
 def space_of(
     model: TrainedModel, values: np.ndarray, scorer: Scorer, single_root: bool, local: bool
 ) -> Space:
-    """The space of a model's system with what it scores; see scores_of()."""
+    """Return the space of a model's system with what it scores; see scores_of()."""
     system, scores = model.system, scores_of(model.table, values, scorer)
     return Space(
         system.options.get("degree", 1),
@@ -159,8 +161,8 @@ def all_computations(space: Space, n: int) -> list[tuple[float, tuple[int, ...],
 def plain_beam(
     space: Space, n: int, size: int, merging: bool
 ) -> Iterator[list[tuple[float, State]]]:
-    """The items of each step of a beam of states of n tokens, best first; with ``merging``, of
-    equal states the best alone.
+    """Yield the items of each step of a beam of states of n tokens, best first; with ``merging``,
+    of equal states the best alone.
     """
     items = [(0.0, State.initial(n))]
     yield items
@@ -187,7 +189,7 @@ def best_by_tree(
 
 
 def random_slots(rng: random.Random) -> list[str]:
-    """A table of some positions with up to three descents."""
+    """Return a table of some positions with up to three descents."""
     slots = set(rng.sample(["s0:form", "s1:form", "b0:form"], 2))
     while len(slots) < 5:
         descents = [rng.choice("lr") + str(rng.randint(1, 2)) for _ in range(rng.randint(0, 3))]
@@ -198,7 +200,7 @@ def random_slots(rng: random.Random) -> list[str]:
 
 
 def sentence_of_tokens(n: int) -> Sentences:
-    """A sentence in which the attribute of token i is i + N_RESERVED."""
+    """Return a sentence in which the attribute of token i is i + N_RESERVED."""
     return Sentences(np.arange(n + 1, dtype=np.int32)[None] + N_RESERVED, np.array([0, n + 1]))
 
 

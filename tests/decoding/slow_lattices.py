@@ -32,7 +32,9 @@ def lattice_model(
     slots: dict[str, list[str]] = SLOTS,
     seed: int = 7,
 ) -> TrainedModel:
-    """A model with random weights of the size of trained ones; ``read`` words ahead are read."""
+    """Return a model with random weights of the size of trained ones;
+    ``read`` words ahead are read.
+    """
     torch.manual_seed(seed)
     known = {
         "form": ["w0", "w1", "w2", "w3"],

@@ -83,11 +83,11 @@ class Way(NamedTuple):
 
 
 def best_trees(last: Sequence[Item], n: int, k: int) -> list[Tree]:
-    """The k best trees of n tokens that the items of the last step stand for, best first."""
+    """Return the k best trees of n tokens that the items of the last step stand for, best first."""
 
     @cache
     def derivations(item: Item) -> list[Derivation]:
-        """The k best of distinct trees, best first."""
+        """Return the k best of distinct trees, best first."""
         found = [] if item.ways else [Derivation(item.inside, item.began, {})]
         for way in item.ways:
             for under, top in product(derivations(way.below.item), derivations(way.item)):
@@ -126,8 +126,8 @@ class MergingSearch:
         ]
 
     def steps(self, n: int) -> Iterator[list[Item]]:
-        """Yields the items of each step for a sentence of n tokens, best first; the items of the
-        last step are whole trees.
+        """Yield the items of each step for a sentence of n tokens, best first;
+        the items of the last step are whole trees.
         """
         items = [Item(0.0, 0.0, 0, State.initial(n), [])]
         yield items
@@ -139,7 +139,7 @@ class MergingSearch:
             yield items
 
     def _candidates(self, item: Item) -> Iterator[tuple[float, float, int, int, int, Item]]:
-        """What an item can become, last, behind what says its place among all candidates."""
+        """Yield what an item can become, last, behind what says its place among all candidates."""
         state = item.state
         successors = enumerate(self._space.successors(state))
         for place, (score, after) in sorted(successors, key=lambda successor: -successor[1][0])[

@@ -37,7 +37,7 @@ TABLE = ["s0:form", "s1:form", "b0:form", "s0.l1:deprel"]
 
 
 def searched(space: Space, n: int, beam: Beam):
-    """The items of a search through a sentence of n tokens."""
+    """Return the items of a search through a sentence of n tokens."""
     system = transitions.create(
         "attardi", space.n_relations, space.root_relation, degree=space.degree
     )
@@ -90,7 +90,7 @@ def sentences():
 
 
 def of_degree(model: TrainedModel, degree: int) -> TrainedModel:
-    """A model with random weights and the slots of another, for Attardi's system."""
+    """Return a model with random weights and the slots of another, for Attardi's system."""
     return TrainedModel.new(
         model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree}
     )

@@ -53,7 +53,7 @@ def sentences():
 
 
 def check_as_batched(model: TrainedModel, sentences, single_root: bool = True) -> set[int]:
-    """Returns the numbers of roots."""
+    """Return the numbers of roots."""
     encoded = model.vocabularies.encode(sentences)
     expected = parse_batched(
         encoded, model.system, model.table, model.scorer(encoded), single_root=single_root

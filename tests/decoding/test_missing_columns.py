@@ -15,7 +15,7 @@ MODEL = {"form": Vocabulary(["a"]), "upos": Vocabulary(["X"]), "feats": Vocabula
 
 
 def passed(content: bytes, size: int = 1000, model: dict[str, Vocabulary] = MODEL) -> bytes:
-    """What is not refused of a file that is read in chunks of this size."""
+    """Return what is not refused of a file that is read in chunks of this size."""
     return b"".join(
         chunk.content
         for chunk in refuse_missing_columns(read_chunks(io.BytesIO(content), size), model, "file")

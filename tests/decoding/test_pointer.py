@@ -51,7 +51,7 @@ def encoded(model) -> Sentences:
 def slow_scorer(
     model: TrainedModel, encoded: Sentences, classifier: bool = True, biaffine: bool = True
 ) -> Scorer:
-    """The classifier's scores, and the log probabilities of arcs, one by one."""
+    """Return a scorer by the classifier's scores, and the log probabilities of arcs, one by one."""
     encoder, of_arcs, of_classifier = (
         model.frozen().weights.encoder,
         model.frozen().head_scorer,

@@ -29,7 +29,7 @@ BEAM = Beam(8, rerank=True)
 
 
 def scorer_of(model: TrainedModel) -> HeadScorer:
-    """What its encoder predicts heads with."""
+    """Return what a model's encoder predicts heads with."""
     encoder = model.classifier.tokens
     assert isinstance(encoder, BiLSTM)
     scorer = encoder.tasks["heads"]
@@ -66,7 +66,7 @@ def key_of(tree: Tree) -> tuple[bytes, bytes]:
 def by_heads(
     model: TrainedModel, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray
 ) -> float:
-    """The log probability of a tree of sentence s by the heads that the encoder predicts,
+    """Return the log probability of a tree of sentence s by the heads that the encoder predicts,
     word by word.
     """
     vectors = model.frozen().weights.vectors_in(sentences)[TOKEN][N_RESERVED:]

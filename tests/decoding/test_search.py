@@ -31,7 +31,7 @@ WISHES = [
 
 @pytest.fixture(scope="module")
 def models():
-    """A model of every kind with every system, by kind and system."""
+    """Return a model of every kind with every system, by kind and system."""
     found = {("linear", "arc_standard"): small_linear_model()}
     for kind in ("static", "text"):
         model = small_model(kind)

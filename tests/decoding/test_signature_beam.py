@@ -165,7 +165,7 @@ def _as_lists(tree) -> tuple[list[int], list[int]]:
 
 
 def check_equal(model: TrainedModel, sentences, beam: Beam, single_root: bool) -> None:
-    """The same best trees, and items that stand for as many computations."""
+    """Check that the best trees are the same, and that items stand for as many computations."""
     encoded = model.vocabularies.encode(sentences)
     fast, slow = compiled(model, beam), final_items(model, beam, encoded, single_root)
     expected = [

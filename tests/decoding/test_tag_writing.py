@@ -261,7 +261,7 @@ def test_tags_and_a_lexicon_are_refused_where_no_tags_or_lemmas_are_predicted():
 
 
 def fitting_model() -> TrainedModel:
-    """A model of lemmas whose training had no X with features, and no Y without."""
+    """Return a model of lemmas whose training had no X with features, and no Y without."""
     model = random_lemma_model()
     tagger = model.vocabularies.task(TagTask)
     assert tagger is not None

@@ -110,8 +110,8 @@ class _CreatingFromNumbers(TorchFunctionMode):
 
 
 def _computed(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    """What one of torch's operations gives, computed on the CPU; on the device if its tensors are,
-    or if it is asked to be.
+    """Return what one of torch's operations gives, computed on the CPU; on the device if its
+    tensors are, or if it is asked to be.
     """
     tensors = [
         value for value in tree_flatten((arguments, keywords))[0] if isinstance(value, Tensor)

@@ -86,7 +86,7 @@ def test_a_pretrained_encoder_reads_on_the_device(tune, treebank, tmp_path):
 
 
 def check_run(treebank: Path, tmp_path: Path, *overrides: str) -> None:
-    """It can be interrupted, and parses here as on the CPU."""
+    """Check that a run can be interrupted, and parses here as on the CPU."""
     with fake_device():
         wanted = run(treebank, *overrides, f"device={NAME}")
         metrics = train(wanted, tmp_path / "whole")

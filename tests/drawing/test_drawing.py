@@ -143,8 +143,8 @@ RELATIONS = ["nsubj", "obj", "nmod", "nmod:poss", "case", "acl:relcl", "compound
 def lines_and_relation(
     arc: ElementTree.Element,
 ) -> tuple[list[tuple[float, float, float]], tuple[float, float, float]]:
-    """The vertical lines of a drawn arc, with their upper and lower ends, and the left, right and
-    middle of its relation.
+    """Return the vertical lines of a drawn arc, with their upper and lower ends, and the left,
+    right and middle of its relation.
     """
     path = arc.findall(f"{SVG}path")[0].get("d", "")
     x, y = map(float, re.findall(r"^M([\d.]+),([\d.]+) ", path)[0])

@@ -99,7 +99,7 @@ def assert_official(gold: str, system: str) -> None:
 
 
 def random_heads(rng: random.Random, n: int) -> list[int]:
-    """A tree with one root: every word hangs from one before it in a random order."""
+    """Return a tree with one root: every word hangs from one before it in a random order."""
     order = rng.sample(range(1, n + 1), n)
     heads = [0] * n
     for i, word in enumerate(order[1:], 1):
@@ -183,8 +183,8 @@ def test_a_word_that_sticks_out_of_a_region_is_passed_as_officially():
 
 
 def mutated(gold: str, rng: random.Random, share: float) -> str:
-    """A gold file as a poor parser might have it: other heads, relations, tags,
-    features and lemmas.
+    """Return a gold file as a poor parser might have it:
+    other heads, relations, tags, features and lemmas.
     """
     values = {7: RELATIONS, 3: ["NOUN", "PUNCT"], 2: ["_", "lemma"], 5: FEATS}
     blocks = []
@@ -525,7 +525,7 @@ def files(tmp_path_factory) -> tuple[Path, Path, list[Sentence], list[Sentence]]
 
 
 def group_by_hand(what: str, s: Sentence, i: int) -> str:
-    """The group of word i, from 0, said again."""
+    """Return the group of word i, from 0, said again."""
     if what == "relation":
         return s.deprels[i]
     if what == "length":

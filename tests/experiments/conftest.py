@@ -18,7 +18,7 @@ _SENTENCES = {"train": 100, "dev": 30, "test": 30}
 
 @pytest.fixture(scope="session")
 def small_sample(tmp_path_factory) -> Path:
-    """A folder in which data/sample is a part of the sample treebank:
+    """Return a folder in which data/sample is a part of the sample treebank:
     to start experiments in, which train on it.
     """
     folder: Path = tmp_path_factory.mktemp("small")

@@ -24,7 +24,7 @@ TABLE7 = ROOT / "experiments" / "results" / "table7"
 
 
 def tables(path: Path) -> list[list[list[str]]]:
-    """The Markdown tables of a page: lines of cells, the head first."""
+    """Return the Markdown tables of a page: lines of cells, the head first."""
     found: list[list[list[str]]] = [[]]
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("|"):
@@ -37,7 +37,7 @@ def tables(path: Path) -> list[list[list[str]]]:
 
 
 def table(path: Path, head: list[str]) -> list[list[str]]:
-    """The lines below the head of the one table that has it."""
+    """Return the lines below the head of the one table that has it."""
     (found,) = [lines for lines in tables(path) if lines[0] == head]
     return found[1:]
 

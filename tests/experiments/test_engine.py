@@ -29,7 +29,7 @@ def written(folder) -> dict[str, str]:
 
 
 def results(tmp_path) -> Results:
-    """Published are a and b; one's own are b, of other settings, and c."""
+    """Return results of which a and b are published; one's own are b, of other settings, and c."""
     published = [row("a", "1", "x=1"), row("b", "2", "x=1")]
     own = [row("b", "3", "x=2"), row("c", "4", "x=1")]
     for folder, rows in (("published", published), ("own", own)):

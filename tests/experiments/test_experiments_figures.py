@@ -29,7 +29,7 @@ from tests.toy import ROOT, sentence, write_conllu
 
 
 def write_dev_part(folder: Path, seed: int, count: int, longest: int) -> list[list[int]]:
-    """Writes the development part of hu, with drawn trees that have one root."""
+    """Write the development part of hu, with drawn trees that have one root."""
     rng = random.Random(seed)
     trees = [random_mildly_nonprojective_tree(rng, rng.randint(3, longest)) for _ in range(count)]
     one_root = [tree for tree in trees if tree.count(0) == 1]
@@ -43,7 +43,7 @@ def write_dev_part(folder: Path, seed: int, count: int, longest: int) -> list[li
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A folder of treebanks that has the development part of hu alone, of toy sentences."""
+    """Return a folder of treebanks that has the development part of hu alone, of toy sentences."""
     path = tmp_path_factory.mktemp("treebanks")
     assert not all(map(brute_force.is_projective, write_dev_part(path, 7, 60, 14)))
     return path
@@ -203,8 +203,8 @@ def critical(heads: list[int], front: int) -> set[int]:
 
 
 def kept(heads: list[int], stack: list[int], front: int) -> set[int]:
-    """The nodes of the buffer with a gold edge to a stack element, and those in the buffer above
-    the gold heads of such.
+    """Return the nodes of the buffer with a gold edge to a stack element,
+    and those in the buffer above the gold heads of such.
     """
     buffer = set(range(front, len(heads) + 1))
     found = {b for b in buffer if heads[b - 1] in stack}

@@ -61,7 +61,7 @@ HALFWAY = {"explorations.md": ("| 389.94 |", "| 389.93 |")}
 
 
 def same(written: Path, published: Path, near: bool = False) -> None:
-    """Asserts that files are the committed ones; ``near``:
+    """Assert that files are the committed ones; ``near``:
     coordinates may differ by what a CSV file rounds off.
     """
     files = sorted(path for path in written.rglob("*") if path.is_file())

@@ -31,7 +31,7 @@ def rows_in(folder: Path) -> dict[Key, Row]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, small_sample) -> Path:
-    """A folder that the command has trained columns 1 and 3 in, as people type it,
+    """Return a folder that the command has trained columns 1 and 3 in, as people type it,
     started in another folder.
     """
     folder = tmp_path_factory.mktemp("table7")
@@ -46,7 +46,7 @@ def trained(tmp_path_factory, small_sample) -> Path:
 
 @pytest.fixture
 def in_folder(trained, small_sample, tmp_path, monkeypatch) -> Path:
-    """A copy of that folder, as the current one."""
+    """Return a copy of that folder, as the current one."""
     shutil.copytree(
         trained / "runs" / "table7",
         tmp_path / "runs" / "table7",

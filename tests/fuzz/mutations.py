@@ -105,7 +105,7 @@ VALUES: list[Any] = [
 
 
 def mutate_bytes(content: bytes, rng: Random, pieces: Sequence[bytes] = _PIECES) -> bytes:
-    """A few changes, each of a short stretch, or of the order of lines;
+    """Return the content with a few changes, each of a short stretch, or of the order of lines;
     ``pieces`` are what is put in.
     """
     for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
@@ -143,7 +143,7 @@ def _mutate_column(content: bytes, rng: Random, pieces: Sequence[bytes]) -> byte
 
 
 def mutate_model(folder: Path, rng: Random) -> None:
-    """Changes a part of a model's folder, or two."""
+    """Change a part of a model's folder, or two."""
     for _ in range(rng.choice([1, 1, 2])):
         path = rng.choice(sorted(folder.iterdir()))
         if rng.random() < 0.1:
@@ -165,7 +165,7 @@ def _mutate_json(path: Path, rng: Random) -> None:
 
 
 def changed_value(value: Any, rng: Random) -> Any:
-    """The value with a change somewhere in it."""
+    """Return the value with a change somewhere in it."""
     if not isinstance(value, (dict, list)) or not value or rng.random() < 0.05:
         return copy.deepcopy(rng.choice(VALUES))
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
@@ -187,7 +187,7 @@ def changed_value(value: Any, rng: Random) -> Any:
 
 
 def mutate_tensors(path: Path, rng: Random) -> None:
-    """Changes one of the tensors of a safetensors file; its metadata are lost."""
+    """Change one of the tensors of a safetensors file; its metadata are lost."""
     try:
         tensors = load_file(path)
     except SafetensorError:

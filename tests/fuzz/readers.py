@@ -221,7 +221,9 @@ def fuzz_lattice(rng: Random, folder: Path) -> None:
 
 
 def check_trees(content: bytes, strict: bool = True) -> list[RawSentence]:
-    """The sentences of output, which must be trees, and, if ``strict``, CoNLL-U throughout."""
+    """Return the sentences of output, which must be trees, and, if ``strict``,
+    CoNLL-U throughout.
+    """
     sentences = [
         s for s in read_raw_sentences(io.BytesIO(content), "output", strict=strict) if len(s)
     ]
@@ -242,7 +244,7 @@ def _is_path(lattice: Lattice, forms: list[str]) -> bool:
 
 
 def _line_of_fault(content: bytes) -> int:
-    """The line of the first byte that is not UTF-8; 0 if there is none."""
+    """Return the line of the first byte that is not UTF-8; 0 if there is none."""
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -74,7 +74,7 @@ def fuzz_settings(rng: Random, folder: Path) -> None:
 
 @cache
 def _typed(overrides: tuple[str, ...]) -> Settings:
-    """Settings that others are put on top of, for their types."""
+    """Return settings that others are put on top of, for their types."""
     return settings(*overrides)
 
 
@@ -84,7 +84,7 @@ def _plain(overrides: tuple[str, ...]) -> Any:
 
 
 def _leaves(group: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """The keys that are no groups of others, each with the group that it is in."""
+    """Yield the keys that are no groups of others, each with the group that it is in."""
     for key, value in group.items():
         if isinstance(value, dict) and value:
             yield from _leaves(value)

@@ -62,8 +62,8 @@ SEEDS = [
 
 
 def fuzz_parse(rng: Random, folder: Path) -> None:
-    """Parsing: what is not CoNLL-U is named; of the rest every byte passes but HEAD, DEPREL and
-    DEPS; each tree is one.
+    """Check parsing: what is not CoNLL-U is named;
+    of the rest every byte passes but HEAD, DEPREL and DEPS; each tree is one.
     """
     content = _changed_text(rng)
     on_error = rng.choice([*OnError])
@@ -209,7 +209,7 @@ def compile_kernels() -> None:
 
 
 def generator(seed: int, target: str, case: int) -> Random:
-    """The generator of a case; a fault can be looked at again by its three arguments."""
+    """Return the generator of a case; a fault can be looked at again by its three arguments."""
     return Random(f"{seed} {target} {case}")
 
 

@@ -30,7 +30,7 @@ BEFORE, AFTER = [1], [2]
 def random_weights(
     rng: np.random.Generator, width: int, wide: int, layers: int
 ) -> dict[str, np.ndarray]:
-    """The weights of a BERT by their names in transformers."""
+    """Return the weights of a BERT by their names in transformers."""
     shapes: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings.weight": (PIECES, width),
         "embeddings.position_embeddings.weight": (POSITIONS + 2, width),
@@ -114,7 +114,7 @@ def read(
 
 
 def columns(sentences: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """The arguments of vectors() for sentences whose words have a piece each."""
+    """Return the arguments of vectors() for sentences whose words have a piece each."""
     values = np.concatenate(
         [[0, *(N_RESERVED + piece for piece in pieces)] for pieces in sentences]
     ).astype(np.int32)

@@ -38,8 +38,8 @@ def static_model(embeddings) -> TrainedModel:
 
 @cache
 def models() -> list[TrainedModel]:
-    """Static, and contextual: without and with characters and tags,
-    with tags that are not read, and with lemmas.
+    """Return static models, and contextual ones: without and with characters and tags, with tags
+    that are not read, and with lemmas.
     """
     contextual = (
         small_model("contextual"),
@@ -51,7 +51,7 @@ def models() -> list[TrainedModel]:
 
 
 def fields(weights: ClassifierWeights) -> dict[str, Any]:
-    """What can be compared as it is; the encoder and the scorer of arcs cannot."""
+    """Return what can be compared as it is; the encoder and the scorer of arcs cannot."""
     own = {
         "embedded": [vars(one) for one in weights.embedded],
         "encoder": weights.contextual,

@@ -47,7 +47,7 @@ of_compilation = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
 
 def python(cache: Path, code: str, *arguments: Path) -> str:
-    """What a program says on standard error, whose kernels are kept in that folder."""
+    """Return what a program says on standard error, whose kernels are kept in that folder."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     command = [sys.executable, "-c", f"import sys{code}", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=ROOT, env=environment)
@@ -56,7 +56,7 @@ def python(cache: Path, code: str, *arguments: Path) -> str:
 
 
 def of(package: str = "parser.decoding") -> Any:
-    """What numba tells of a kernel."""
+    """Return what numba tells of a kernel."""
     function = SimpleNamespace(__module__=f"{package}.some")
     return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
 

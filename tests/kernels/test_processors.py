@@ -26,7 +26,7 @@ WITHOUT_FEATURES = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 
 
 def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A command of Python's, which succeeds."""
+    """Run a command of Python's, which succeeds."""
     environment = {
         name: value
         for name, value in os.environ.items()

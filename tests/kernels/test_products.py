@@ -31,7 +31,7 @@ SIZES = (
 
 
 def checked_product(vectors: np.ndarray, panels: Panels, outputs: int) -> np.ndarray:
-    """The product, each of whose rows is the same as if it was computed alone."""
+    """Return the product, and check that each of its rows is the same as if computed alone."""
     found = product(vectors, panels, outputs)
     for i in range(len(vectors)):
         np.testing.assert_array_equal(product(vectors[i : i + 1], panels, outputs)[0], found[i])

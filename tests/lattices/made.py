@@ -14,7 +14,7 @@ _TAGS = ["DET", "NOUN", "VERB"]
 
 
 def shared(name: str) -> Path:
-    """A file of the folder of data; the test is skipped if it is not there."""
+    """Return a file of the folder of data; the test is skipped if it is not there."""
     path = SHARED / name
     if not path.exists():
         pytest.skip(f"no {path}; set OPTIMAL_STEP_SHARED to the folder that holds it")
@@ -22,8 +22,8 @@ def shared(name: str) -> Path:
 
 
 def drawn_lattice(rng: random.Random, nodes: int, further: int, forms: int = 5) -> Lattice:
-    """A lattice of so many nodes besides node 0, with a path of single steps or longer ones,
-    and further arcs.
+    """Return a lattice of so many nodes besides node 0,
+    with a path of single steps or longer ones, and further arcs.
     """
     borders = sorted({0, nodes, *(rng.randrange(nodes + 1) for _ in range(nodes // 2))})
     tokens = [SurfaceToken(a, b, f"t{a}") for a, b in pairwise(borders)]

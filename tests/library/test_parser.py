@@ -143,7 +143,7 @@ def test_feats_are_written_as_the_library_does():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The beams that are asked for."""
+    """Return the beams that are asked for."""
     beams = []
 
     def note(model, wish):
@@ -327,7 +327,7 @@ def test_a_parser_is_called_with_words_or_text(folder, tmp_path):
 
 @pytest.fixture
 def reader(folder, tmp_path) -> Parser:
-    """A parser with a tokenizer."""
+    """Return a parser with a tokenizer."""
     save_tiny_tokenizer(tmp_path / "tokenizer")
     return Parser.load(folder, tokenizer=tmp_path / "tokenizer")
 

@@ -92,8 +92,8 @@ def choices(system, now, transitions, sentence, templates, weights):
 def learn(
     system, templates, sentences, heads, relations, oracle, iterations, *, canonical, explores
 ):
-    """The averaged weights by (feature, output). Sentences are dictionaries of columns, ``oracle``
-    is bound to the trees.
+    """Return the averaged weights by (feature, output). Sentences are dictionaries of columns,
+    ``oracle`` is bound to the trees.
     """
     weights, total = defaultdict(float), defaultdict(float)
     row = np.zeros(1, np.int64)

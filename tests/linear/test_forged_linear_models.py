@@ -48,7 +48,7 @@ def test_settings(forged, case):
 
 
 def edit(name, change_of):
-    """An edit of one tensor."""
+    """Return an edit of one tensor."""
     return lambda tensors: tensors.update({name: change_of(tensors[name])})
 
 

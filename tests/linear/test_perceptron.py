@@ -56,7 +56,7 @@ def treebank():
 def new_model(
     treebank: list[Sentence], system: str, oracle: str, options=None, templates=TEMPLATES
 ) -> tuple[LinearModel, TrainingSentences, oracles.BoundOracle]:
-    """A model for the treebank, which has learned nothing, and what it learns from."""
+    """Return a model for the treebank, which has learned nothing, and what it learns from."""
     vocabularies, data = encoded(treebank)
     model = LinearModel.new(vocabularies, RELATIONS, templates, system, options)
     return model, data, oracles.create(oracle, "any", **options or {}).bind(data.trees)

@@ -12,8 +12,8 @@ _MEMORY = 16 * 2**30  # bytes of address space
 
 
 def run_tests(root: str, arguments: Sequence[str], output: str) -> None:
-    """Runs pytest with the modules of a copy, and prints to a file;
-    ends the process with pytest's status.
+    """Run pytest with the modules of a copy, and print to a file;
+    end the process with pytest's status.
     """
     with open(output, "wb") as file:
         os.dup2(file.fileno(), 1)

@@ -93,7 +93,7 @@ class _Source:
                     yield from self._within(part)
 
     def _of(self, node: ast.AST) -> Iterator[Mutant]:
-        """The mutants of a node itself, not of what is in it."""
+        """Yield the mutants of a node itself, not of what is in it."""
         if isinstance(node, ast.Compare):
             operands = [node.left, *node.comparators]
             for left, right, operator in zip(operands, operands[1:], node.ops, strict=False):
@@ -121,7 +121,9 @@ class _Source:
             yield self._replaced(node.test, f"(not ({self._shown(node.test)}))")
 
     def _operator(self, left: ast.expr, right: ast.expr, operator: ast.AST) -> Iterator[Mutant]:
-        """The operator between two expressions, as another one; of those without another, none."""
+        """Yield the mutant in which another operator stands between two expressions,
+        if there is another.
+        """
         if type(operator) in _OPERATORS:
             name, other = _OPERATORS[type(operator)]
             start = self._place(left)[1]

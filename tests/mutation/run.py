@@ -82,7 +82,7 @@ def tests_of(path: str) -> list[str]:
 
 
 def sample(root: Path, n: int, seed: int) -> list[tuple[str, Mutant]]:
-    """Some of the mutants of all files, drawn without repetition;
+    """Return some of the mutants of all files, drawn without repetition;
     a part of them from the first on is a sample as well.
     """
     paths = sorted(path for part in PARTS for path in (root / part).rglob("*.py"))
@@ -123,7 +123,7 @@ class Checker:
             file.write_text(text, "utf-8")
 
     def _failure(self, tests: Sequence[str], limit: float | None) -> str | None:
-        """What the tests print if they fail; None if they pass."""
+        """Return what the tests print if they fail; None if they pass."""
         shutil.rmtree(self._root / ".hypothesis", ignore_errors=True)
         arguments = [
             f"--hypothesis-profile={FIRST_FAILURE}",
@@ -152,8 +152,8 @@ def check(
     tests: Callable[[str], list[str]] = tests_of,
     minutes: float = float("inf"),
 ) -> int:
-    """Tries mutants, each with its file, for some minutes, and prints those that survive and how
-    many were killed by file.
+    """Try mutants, each with its file, for some minutes,
+    and print those that survive and how many were killed by file.
 
     Returns:
         How many survive.

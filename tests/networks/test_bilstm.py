@@ -31,7 +31,7 @@ LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 def plainly(
     layer: nn.LSTM, inputs: torch.Tensor, lengths: list[int], from_end: bool
 ) -> torch.Tensor:
-    """What torch's LSTM makes of one sequence after the other."""
+    """Return what torch's LSTM makes of one sequence after the other."""
     turned = [part.flip(0) if from_end else part for part in inputs.split(lengths)]
     states = [layer(part)[0] for part in turned]
     return torch.cat([part.flip(0) if from_end else part for part in states])

@@ -42,17 +42,17 @@ class Search(ABC, Generic[Configuration]):
 
     @abstractmethod
     def transitions(self, now: Configuration) -> Iterator[tuple[str, Arc | None, Configuration]]:
-        """The applicable transitions, in the order of their columns: name, arc, and the
-        configuration after it.
+        """Yield the applicable transitions, in the order of their columns:
+        name, arc, and the configuration after it.
         """
 
     def gain(self, now: Configuration, arc: Arc | None) -> int:
-        """The gold arcs that a transition makes, less those that it undoes."""
+        """Return how many gold arcs a transition makes, less those that it undoes."""
         return arc is not None and self.heads[arc[1]] == arc[0]
 
     def scores(self, now: Configuration) -> dict[str, int]:
-        """The most gold arcs that can be made by each applicable transition and all that may follow
-        it.
+        """Return how many gold arcs can be made at most by each applicable transition and all that
+        may follow it.
         """
         return {
             name: self.gain(now, arc) + self.best(after)
@@ -80,7 +80,7 @@ class Search(ABC, Generic[Configuration]):
     def walk(
         self, rng: random.Random, optimal: float = 0.0, oracle: Oracle | None = None
     ) -> list[Configuration]:
-        """The configurations of a computation that takes a best transition with probability
+        """Return the configurations of a computation that takes a best transition with probability
         ``optimal``, else any.
 
         The oracle says which transitions are best, or else the search.
@@ -102,7 +102,7 @@ class Search(ABC, Generic[Configuration]):
         return random_trees.query([(s, *now) for s, now in cases])
 
     def read(self, oracle: Oracle, now: Configuration, row: np.ndarray) -> dict[str, int]:
-        """A row of an oracle's scores by the names of the transitions that are applicable."""
+        """Return a row of an oracle's scores by the names of the applicable transitions."""
         names = oracle.transition_names or ("sh", "rl", "rr")  # arc-standard's have no names
         return {
             name: int(score)
@@ -117,8 +117,8 @@ def found_by(
     cases: Sequence[tuple[int, Any]],
     weighed: bool = False,
 ) -> list[dict[str, int]]:
-    """What an oracle scores in configurations,
-    each given with the number of the search whose gold tree it belongs to.
+    """Return what an oracle scores in configurations, each given with the number of the search
+    whose gold tree it belongs to.
 
     ``weighed``: as it is, else the number of gold arcs in it.
     """
@@ -135,7 +135,7 @@ def compare(
     cases: Sequence[tuple[int, Any]],
     weighed: bool = False,
 ) -> None:
-    """Asserts that an oracle scores every transition as the searches do."""
+    """Assert that an oracle scores every transition as the searches do."""
     wrong = [
         f"{searches[s].heads[1:]} {now}: {scores}, not {expected}"
         for (s, now), scores in zip(cases, found_by(oracle, searches, cases, weighed), strict=True)
@@ -147,8 +147,8 @@ def compare(
 def compare_everywhere(
     oracle: Oracle, searches: Sequence[Search[Any]], most: int | None = None, weighed: bool = False
 ) -> None:
-    """Compares in all configurations, or a sample of so many for each tree; in no order,
-    as oracles keep rows by prefix.
+    """Compare in all configurations, or a sample of so many for each tree;
+    in no order, as oracles keep rows by prefix.
     """
     rng, reachable = (
         random.Random(0),
@@ -166,7 +166,7 @@ def compare_everywhere(
 def walked(
     searches: Sequence[Search[Any]], rng: random.Random, optimal: float = 0.0
 ) -> list[tuple[int, Any]]:
-    """The configurations of a computation of each search."""
+    """Return the configurations of a computation of each search."""
     return [(s, now) for s, search in enumerate(searches) for now in search.walk(rng, optimal)]
 
 
@@ -310,7 +310,7 @@ class CovingtonSearch(Search[TopAndHeads]):
 
 @cache
 def beginnings_of_trees(n: int, single_root: bool) -> frozenset[tuple[int, ...]]:
-    """The heads of the first tokens, of any number, of all trees of n tokens."""
+    """Return the heads of the first tokens, of any number, of all trees of n tokens."""
     trees = (tree for tree in random_trees.all_trees(n) if not single_root or tree.count(0) == 1)
     return frozenset(tuple(tree[:i]) for tree in trees for i in range(n + 1))
 
@@ -350,7 +350,7 @@ def without_head(made: Heads) -> list[int]:
 
 
 def above(made: Heads, node: int) -> list[int]:
-    """The node and its ancestors."""
+    """Return the node and its ancestors."""
     found = [node]
     while made[found[-1]] != -1:
         found.append(made[found[-1]])
@@ -387,7 +387,7 @@ class LrSpineSearch(Search[Spines]):
         return Query(*plain.arrays, children=children)
 
     def read(self, oracle: Oracle, now: Spines, row: np.ndarray) -> dict[str, int]:
-        """What lies behind the columns of the configuration must be filled up."""
+        # What lies behind the columns of the configuration must be filled up.
         stack, columns = now[0], ["sh"]
         if len(stack) > 1:
             columns += [f"la{k}" for k in range(1, len(stack[-1][0]) + 1)] + [

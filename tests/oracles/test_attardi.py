@@ -34,8 +34,8 @@ def searches_of(
 
 
 def parseable_tree(rng: random.Random, n: int, degree: int, depth: float = 0.5) -> list[int]:
-    """The tree of a random computation; the greater ``depth`` (0..1),
-    the more is shifted before anything is attached.
+    """Return the tree of a random computation;
+    the greater ``depth`` (0..1), the more is shifted before anything is attached.
     """
     heads = [0] * (n + 1)
     search = AttardiSearch(heads[1:], degree)

@@ -30,7 +30,7 @@ def make_computations(seed: str) -> tuple[Trees, list[list[random_trees.Configur
 
 
 def in_lockstep(computations: list) -> list[list[tuple]]:
-    """The batches of training: the i-th configurations of all computations that have one."""
+    """Return the batches of training: the i-th configurations of all computations that have one."""
     longest = max(map(len, computations))
     return [
         [(s, *computation[i]) for s, computation in enumerate(computations) if i < len(computation)]

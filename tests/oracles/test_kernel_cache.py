@@ -77,7 +77,7 @@ def test_kernels_kept_in_a_place_of_our_own_are_forgotten_as_well(tmp_path, monk
 
 
 def loaded(folder: Path, name: str, result: str) -> Any:
-    """A kernel that a new process would load or compile, from a module of this folder."""
+    """Return a kernel that a new process would load or compile, from a module of this folder."""
     text = (
         f"from oracles.kernel_cache import kernel\n\n@kernel()\ndef {name}(x):\n    return "
         f"{result}\n"
@@ -86,13 +86,13 @@ def loaded(folder: Path, name: str, result: str) -> Any:
 
 
 def first_call(folder: Path) -> tuple[int, bool]:
-    """What a kernel computes in a new process, and whether it was found on disk."""
+    """Return what a kernel computes in a new process, and whether it was found on disk."""
     called = loaded(folder, "double", "2 * x")
     return called(21), bool(called.stats.cache_hits)
 
 
 def wrong_names(index: bytes) -> bytes:
-    """An index whose kernels are in files that no string names."""
+    """Return an index whose kernels are in files that no string names."""
     version = pickle.loads(index)
     begin = len(pickle.dumps(version, protocol=-1))
     stamp, stored = pickle.loads(index[begin:])
@@ -163,8 +163,8 @@ def test_the_file_of_another_kernel_is_not_run(tmp_path, monkeypatch):
 
 @pytest.fixture
 def home(tmp_path) -> Path:
-    """A folder that only this user can write to, in one that all can, but not rename in:
-    as in /tmp.
+    """Return a folder that only this user can write to, in one that all can,
+    but not rename in: as in /tmp.
     """
     shared = tmp_path / "shared"
     shared.mkdir()

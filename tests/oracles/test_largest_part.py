@@ -24,7 +24,7 @@ def total_length(heads: list[int]) -> int:
 
 
 def largest_by_search(gold: list[int]) -> tuple[int, int]:
-    """The size of the largest projective subset of the edges,
+    """Return the size of the largest projective subset of the edges,
     and the smallest total length of such a subset.
     """
     edges = known(gold)

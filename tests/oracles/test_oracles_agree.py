@@ -31,7 +31,7 @@ def random_configuration(rng: random.Random, n: int) -> random_trees.Configurati
 
 
 def zigzag(n: int) -> list[int]:
-    """The first, the last, the second, ...: each hangs from the one before;
+    """Return a tree of the first, the last, the second, ...: each hangs from the one before;
     every span is crossed by one edge.
     """
     order = [token for i in range((n + 1) // 2) for token in dict.fromkeys((i + 1, n - i))]

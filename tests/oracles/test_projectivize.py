@@ -18,7 +18,7 @@ LARGEST = 3 if not COMPILED else 5
 
 
 def faults(heads, tree) -> tuple[int, int, int]:
-    """What nearest_ancestor makes small, in this order, of the words that lost their heads.
+    """Return what nearest_ancestor makes small, in this order, of the words that lost their heads.
 
     New children of the root; heads that are no gold ancestors;
     how many ancestors nearer than the head were passed over.

@@ -21,7 +21,7 @@ STATIC = ["swap_eager", "swap_lazy"]
 
 
 def follow(name, heads, choose=max):
-    """The tree of a computation that takes a best transition each time,
+    """Return the tree of a computation that takes a best transition each time,
     and the transitions that it took.
     """
     oracle, search = oracles.create(name), SwapSearch(heads)

@@ -46,7 +46,7 @@ SCORE_AND_COUNT: Semiring[tuple[float, int]] = Semiring(
 
 
 def over_sentence(heads, semiring):
-    """The weight of the artificial root and the tokens under the grammar of Table 3."""
+    """Return the weight of the artificial root and the tokens under the grammar of Table 3."""
 
     def edge(head, child):
         return semiring.edge(int(child > 0 and heads[child - 1] == head), head, child)
@@ -77,7 +77,7 @@ def test_the_fast_projectivization_equals_its_reference_on_longer_sentences():
 
 
 def reachable_trees(stack: tuple[int, ...], front: int, n: int) -> set[frozenset[tuple[int, int]]]:
-    """The sets of edges that arc-standard computations can still make."""
+    """Return the sets of edges that arc-standard computations can still make."""
     if front > n and len(stack) == 1:
         return {frozenset()}
     found: set[frozenset[Any]] = set()

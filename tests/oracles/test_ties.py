@@ -43,7 +43,7 @@ class TiesSearch(ArcStandardSearch):
         self._steps = brute_force.StepScores(heads, strategy, weight)
 
     def scores(self, now: Plain) -> dict[str, int]:
-        """The two parts of a score weighed as the oracles do."""
+        """Return the two parts of a score, weighed as the oracles do."""
         return {
             name: score // GOLD * GOLD_WEIGHT + score % GOLD
             for name, score in super().scores(now).items()

@@ -123,7 +123,7 @@ def test_two_runs_are_a_and_b_and_of_their_settings_those_that_differ_are_shown(
 
 
 def annotated(one: Sentence) -> Sentence:
-    """The sentence with lemmas and FEATS."""
+    """Return the sentence with lemmas and FEATS."""
     return replace(one, lemmas=one.forms, feats=["A=b|C=d"] * len(one))
 
 

@@ -59,8 +59,8 @@ def test_aligned_computations_reach_the_size_together_and_in_order(computations)
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A treebank of projective trees, and the folder of a model that was trained on it for one
-    epoch.
+    """Return a treebank of projective trees,
+    and the folder of a model that was trained on it for one epoch.
     """
     folder = tmp_path_factory.mktemp("trained")
     rng = random.Random(2)

@@ -47,7 +47,9 @@ def test_closed_streams_are_no_error_and_what_is_said_goes_to_no_other(closed, t
 
 @pytest.fixture
 def program(tmp_path):
-    """Runs a program in a process that has loaded what it needs: its status, and what it says."""
+    """Return a function that runs a program in a process that has loaded what it needs,
+    and returns its status, and what it says.
+    """
 
     def run(text: str) -> tuple[int, str]:
         imports = (

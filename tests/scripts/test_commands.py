@@ -124,7 +124,7 @@ def test_every_line_in_another_encoding(tmp_path, capsys):
 
 
 def check_file(capsys, path, *options: str) -> tuple[int, str]:
-    """The exit status of check, and what it prints."""
+    """Return the exit status of check, and what it prints."""
     status = check.main([str(path), *options])
     return status, capsys.readouterr().out
 

@@ -174,8 +174,8 @@ def test_the_command_prints_it(monkeypatch, capsys):
 
 @pytest.fixture
 def command(monkeypatch):
-    """Runs the command in this process, but for the work of its jobs: a function of its arguments,
-    and columns and oracles.
+    """Return a function of the command's arguments that runs it in this process, but for the work
+    of its jobs, and a list of their columns and oracles.
     """
     jobs: list[tuple[int | None, str]] = []
     monkeypatch.setattr(train, "run", lambda made: jobs.append((made.column, made.oracle)))

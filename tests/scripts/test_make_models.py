@@ -47,7 +47,7 @@ def test_part(tmp_path):
 
 @pytest.fixture
 def parsed(monkeypatch, test_part, tmp_path):
-    """What is given to the parser, which finds the gold trees;
+    """Return what is given to the parser, which finds the gold trees;
     text has to be that of a gold file.
     """
     given = []
@@ -216,7 +216,7 @@ _TOGETHER = ("cy-tuned", "ga-tuned")
 
 @pytest.fixture
 def treebanks(tmp_path) -> Path:
-    """A folder with the treebanks of some models, of few words."""
+    """Return a folder with the treebanks of some models, of few words."""
     for number, name in enumerate(_TOGETHER, 1):
         for part in ("train", "dev", "test"):
             file = make_models.MODELS[name].files(tmp_path / "ud", part)
@@ -227,7 +227,7 @@ def treebanks(tmp_path) -> Path:
 
 @pytest.fixture
 def commands(monkeypatch, treebanks) -> list[tuple[str, ...]]:
-    """The commands that are run. Training writes a model that knows nothing."""
+    """Return the commands that are run. Training writes a model that knows nothing."""
     done = []
 
     def run(command, *words):

@@ -55,7 +55,7 @@ class Place:
         (self.folder / self.data).write_text(some, encoding="utf-8")
 
     def writing(self, key: str, what: str) -> str:
-        """A setting of a folder that is written, as it is typed;
+        """Return a setting of a folder that is written, as it is typed;
         what hydra would put in another's place is escaped.
         """
         return (
@@ -71,7 +71,7 @@ class Place:
         first: Callable[[], object] | None = None,
         status: int = 0,
     ) -> str:
-        """What a script prints to both streams."""
+        """Return what a script prints to both streams."""
         done = forked.script(file, *words, folder=self.folder, first=first)
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr
@@ -86,7 +86,7 @@ class Place:
         )
 
     def shell(self, line: str) -> None:
-        """Runs a line as people do who paste it."""
+        """Run a line as people do who paste it."""
         if line.startswith("optimal-step "):  # which may be installed nowhere
             line = shlex.join([sys.executable, "-m", "parser.commands"]) + line.removeprefix(
                 "optimal-step"

@@ -49,7 +49,7 @@ WORDS = [["A", "kutya", "ugat", "."], ["Ma", "jön"]]
 
 @pytest.fixture
 def run(tmp_path, monkeypatch) -> Path:
-    """The folder of a run, and an empty one for fetched models."""
+    """Return the folder of a run, with an empty one set for fetched models."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("OPTIMAL_STEP_MODELS", raising=False)
     model = random_text_model()
@@ -70,7 +70,7 @@ def start(module, monkeypatch, *words: str | Path) -> None:
 
 @pytest.fixture
 def packs(run, tmp_path, monkeypatch) -> Path:
-    """The folder with a pack of the run."""
+    """Return the folder with a pack of the run."""
     start(pack, monkeypatch, run, "-o", tmp_path / "packs" / "hu-szeged-2.2.zip", "--dev", DEV)
     return tmp_path / "packs"
 
@@ -415,7 +415,7 @@ def test_packs_of_strangers(packs, tmp_path, monkeypatch):
 
 @pytest.fixture
 def shipped(packs, monkeypatch) -> Path:
-    """The packs as those that come with the project."""
+    """Return the packs as those that come with the project."""
     monkeypatch.setattr(model_packs, "SHIPPED", str(packs))
     return packs
 

@@ -14,7 +14,7 @@ from tests.toy import NO_VECTORS, TINY, sentence, write_conllu
 
 @pytest.fixture
 def made(monkeypatch) -> list[list[str]]:
-    """What the trainings are given, which run in forked processes."""
+    """Return what the trainings are given, which run in forked processes."""
     made: list[list[str]] = []
 
     def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:

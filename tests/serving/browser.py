@@ -33,7 +33,7 @@ _START = (
 
 
 def browser(folder: Path, size: str) -> Browser:
-    """A browser with a window of this size, WIDTH,HEIGHT; its profile is in the folder."""
+    """Return a browser with a window of this size, WIDTH,HEIGHT; its profile is in the folder."""
     return Browser(
         [str(BROWSER), *OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--window-size={size}"]
     )
@@ -78,7 +78,7 @@ class Browser:
         os.close(self._read)
 
     def send(self, method: str, **parameters: Any) -> Any:
-        """Calls a method; its result."""
+        """Call a method; return its result."""
         self._sent += 1
         message = {"id": self._sent, "method": method, "params": parameters}
         if self._session is not None:
@@ -90,7 +90,7 @@ class Browser:
         return answer["result"]
 
     def wait(self, event: str) -> None:
-        """Waits for an event, which may have come meanwhile; those before it are forgotten."""
+        """Wait for an event, which may have come meanwhile; those before it are forgotten."""
         while event not in self._events:
             self._events.append(self._next().get("method", ""))
         del self._events[: self._events.index(event) + 1]
@@ -110,7 +110,9 @@ class Browser:
         self.wait("Page.loadEventFired")
 
     def value(self, script: str) -> Any:
-        """What an expression of JavaScript comes to; of a promise, what it is fulfilled with."""
+        """Return what an expression of JavaScript comes to;
+        of a promise, what it is fulfilled with.
+        """
         result = self.send(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )

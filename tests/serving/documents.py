@@ -19,7 +19,7 @@ EXAMPLE = (
 
 
 def model_of_kind(kind: str = "plain") -> TrainedModel:
-    """A small model with weights of the size of trained ones."""
+    """Return a small model with weights of the size of trained ones."""
     return with_random_weights(small_model(kind))
 
 
@@ -38,7 +38,7 @@ def document(seed: int, sentences: int = 3) -> str:
 
 
 def parsed(model: TrainedModel, text: str, tags: TagUse = TagUse.KEEP) -> str:
-    """What parse.py writes."""
+    """Return what parse.py writes."""
     return parsed_files.parsed(model, text.encode(), allow_missing_columns=True, tags=tags).decode()
 
 

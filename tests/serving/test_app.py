@@ -409,7 +409,7 @@ def test_the_page_draws_no_very_long_sentence_and_says_what_is_wrong_with_what_w
 def running_server(
     service: Service, of_connections: Limits, given: socket.socket | None = None
 ) -> Iterator[tuple[str, int]]:
-    """A server that listens, on a socket if one is given; its address, and its port."""
+    """Run a server that listens, on a socket if one is given; yield its address, and its port."""
     uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -431,7 +431,7 @@ def running_server(
 
 @pytest.fixture(scope="module")
 def server(service):
-    """A server that listens; its address."""
+    """Run a server that listens; yield its address."""
     with running_server(service, Limits(seconds=600)) as (host, port):
         yield f"http://{host}:{port}"
 

@@ -302,7 +302,7 @@ def test_given_heads_and_relations_are_kept_by_the_page(kind):
 
 
 def corrected(service: Service, data: str, **fields: str) -> list[list[list[str]]]:
-    """The columns of each sentence."""
+    """Return the columns of each sentence."""
     [answer] = service.answers(
         [page_request(service, {"data": data, "allow_missing_columns": "", **fields})]
     )

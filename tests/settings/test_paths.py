@@ -26,7 +26,7 @@ PATHS = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """An empty one to stand in, with another one as home."""
+    """Return an empty folder to stand in, with another one as home."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     for name in ("HOME", "USERPROFILE"):
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def values(word: str, *, sweep: bool | None = False) -> list[object]:
-    """What hydra and OmegaConf read of KEY=VALUE, as it comes from a shell:
+    """Return what hydra and OmegaConf read of KEY=VALUE, as it comes from a shell:
     a value for each job of a sweep.
     """
     key, _, _ = word.partition("=")
@@ -56,7 +56,7 @@ def values(word: str, *, sweep: bool | None = False) -> list[object]:
 
 
 def at_home(value: object) -> object:
-    """A value with HOME for the home folder."""
+    """Return a value with HOME for the home folder."""
     if isinstance(value, list):
         return [*map(at_home, value)]
     return value.replace(os.path.expanduser("~"), "HOME") if isinstance(value, str) else value

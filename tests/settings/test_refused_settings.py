@@ -28,7 +28,7 @@ SEVERAL = "treebank.train={a:a.conllu,b:b.conllu} treebank.test=null"
 
 
 def planned(*overrides: str) -> Plan:
-    """What a command with these overrides plans."""
+    """Return what a command with these overrides plans."""
     return plan(settings(*overrides), Given(overrides))
 
 

@@ -59,7 +59,7 @@ _MAPPED = re.compile(r" (/\S.*)$")
 
 
 def _in_use() -> Iterator[str]:
-    """The paths of files that this process has open, or in its memory;
+    """Yield the paths of files that this process has open, or in its memory;
     a library that is loaded is none of ours.
     """
     for entry in Path("/proc/self/fd").glob("*"):

@@ -67,7 +67,7 @@ def requirements(path: Path) -> Iterator[Requirement]:
 
 @cache
 def other_packages(path: Path) -> frozenset[str]:
-    """The packages of this environment that belong to no distribution which the file brings,
+    """Return the packages of this environment that belong to no distribution which the file brings,
     and not to this project.
     """
     allowed, waiting = {"optimal-step"}, [one.name for one in requirements(path)]
@@ -89,8 +89,8 @@ def other_packages(path: Path) -> frozenset[str]:
 
 
 def process(folder: Path, path: Path, *command: str | Path) -> tuple[list[str], dict[str, str]]:
-    """The command and the environment of a Python that has only what a file of requirements
-    brings.
+    """Return the command and the environment of a Python
+    that has only what a file of requirements brings.
     """
     site = folder / "site"
     site.mkdir(exist_ok=True)
@@ -102,7 +102,7 @@ def process(folder: Path, path: Path, *command: str | Path) -> tuple[list[str], 
 
 
 def python(folder: Path, *command: str | Path) -> CompletedProcess[str]:
-    """What such a Python prints."""
+    """Return what such a Python prints."""
     words, environment = process(folder, PARSE, *command)
     return subprocess.run(words, env=environment, cwd=folder, capture_output=True, encoding="utf-8")
 

@@ -19,7 +19,7 @@ _TEMPORARY = ("TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile")
 
 
 def modes(call: ast.Call, place: int, default: str) -> list[str]:
-    """The modes in which a call may open a file: both of ``"ab" if more else "wb"``."""
+    """Return the modes in which a call may open a file: both of ``"ab" if more else "wb"``."""
     named = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
     given = [*named, *call.args[place : place + 1]]
     found = (
@@ -31,7 +31,7 @@ def modes(call: ast.Call, place: int, default: str) -> list[str]:
 
 
 def faults(path: Path) -> Iterator[str]:
-    """Calls that would read or write text as the system at hand does."""
+    """Yield faults: calls that would read or write text as the system at hand does."""
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(call, ast.Call):
             continue

@@ -16,7 +16,7 @@ def begin_nothing(
 
 
 def die_at_times(shard: Shard) -> Outcome:
-    """A process that dies at the file "once" when it meets it first, and always at the file
+    """Let the process die at the file "once" when it meets it first, and always at the file
     "always"; the words are its id.
     """
     name, met = Path(shard.source).name, Path(shard.source + ".met")

@@ -64,7 +64,9 @@ def folders(tmp_path) -> Path:
 
 @pytest.fixture
 def many(folders, monkeypatch, capsys) -> Callable[..., tuple[int, str]]:
-    """The command over files of the folder, by one process: its exit status and what it says."""
+    """Return a function that runs the command over files of the folder, by one process, and returns
+    its exit status and what it says.
+    """
 
     def run(pattern: str, *options: str) -> tuple[int, str]:
         command = [

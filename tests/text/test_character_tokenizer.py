@@ -46,7 +46,7 @@ texts = st.text(alphabet=ALPHABET, max_size=40)
 
 
 def slow_characters(text):
-    """The paragraphs of a text, each as (character in NFC, class) pairs,
+    """Return the paragraphs of a text, each as (character in NFC, class) pairs,
     with a run of white space as one character.
     """
     composed = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\ufeff", "")
@@ -146,8 +146,8 @@ def test_forms_are_compared_in_lower_case_with_quotes_of_ascii():
 
 
 def slow_places(text):
-    """What token_ends.ATOMS are of each place of a paragraph without white space at its ends, for
-    each begin of a token.
+    """Yield what token_ends.ATOMS are of each place of a paragraph without white space at its ends,
+    for each begin of a token.
     """
     characters = slow_characters(text)
     if len(characters) != 1:

@@ -42,8 +42,8 @@ def die_half_way(shard: Shard) -> Outcome:
 
 
 def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[int, str]:
-    """The exit status of the command, and what it said, after ``kill`` while a process loads and
-    another has half a file.
+    """Return the exit status of the command, and what it said,
+    after ``kill`` while a process loads and another has half a file.
     """
     (folder / "model").mkdir()
     (folder / "model" / "settings.json").write_text("{}")

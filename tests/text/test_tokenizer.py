@@ -37,7 +37,7 @@ from tests.text.tiny_tokenizer import SENTENCES, TEXT, rebuilt, save_tiny_tokeni
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model with a tokenizer that has learned a made-up language."""
+    """Return a model with a tokenizer that has learned a made-up language."""
     made = tmp_path_factory.mktemp("text") / "model"
     random_text_model().save(made)
     save_tiny_tokenizer(made)
@@ -46,7 +46,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def by_command(tmp_path, monkeypatch, capsysbinary):
-    """Parses a text, which is then in text.txt, with parse.py; what it prints."""
+    """Return a function that parses a text, which is then in text.txt, with parse.py,
+    and returns what it prints.
+    """
 
     def run(folder, text: str, *options: str) -> str:
         (tmp_path / "text.txt").write_text(text, encoding="utf-8", newline="")
@@ -60,7 +62,7 @@ def by_command(tmp_path, monkeypatch, capsysbinary):
 
 
 def as_one_of_many(folder, tmp_path, **how) -> str:
-    """The trees of text.txt as those of a file of many."""
+    """Return the trees of text.txt as those of a file of many."""
     parser = ShardParser(folder, ParseOptions(text=True, **how))
     assert parser(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees.conllu"))).error is None
     return (tmp_path / "trees.conllu").read_text(encoding="utf-8")
@@ -414,7 +416,7 @@ def test_conllu_that_is_parsed_as_text_is_warned_of(tmp_path, monkeypatch, capsy
 
 @pytest.fixture
 def cut_at(monkeypatch):
-    """Sets how many bytes are read at a time, what a block holds,
+    """Return a function that sets how many bytes are read at a time, what a block holds,
     and the longest part of a paragraph.
     """
 

@@ -39,8 +39,8 @@ _ENDS = [".", ".", ".", "!", "?"]
 
 
 def tiny_treebank() -> list[Paragraph]:
-    """What it learns from: words at blanks and marks; ``du`` is a multiword token of ``de le``;
-    .!? end sentences.
+    """Return what it learns from: words at blanks and marks;
+    ``du`` is a multiword token of ``de le``; .!? end sentences.
     """
     rng = Random(0)
     made = []
@@ -84,7 +84,7 @@ _UNESCAPED = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
 
 
 def rebuilt(conllu: str) -> tuple[str, list[tuple[str, tuple[int, ...]]]]:
-    """The text that CoNLL-U comes from, and its tokens as they stand in it,
+    """Return the text that CoNLL-U comes from, and its tokens as they stand in it,
     with their TokenRange.
     """
     text, tokens, last = "", [], 0

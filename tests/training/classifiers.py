@@ -57,7 +57,7 @@ def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.
 def check_compiled(
     compiled: CompiledGradients, classifier: Classifier, features, targets, groups=None
 ) -> float:
-    """Compares compiled gradients and losses of a batch with autograd; returns the loss."""
+    """Compare compiled gradients and losses of a batch with autograd; return the loss."""
     found = compiled.loss(features, targets, groups)
     # of scores as high as 60, autograd's own losses are off by 1e-6 in single precision
     exact = deepcopy(classifier).double()

@@ -114,7 +114,7 @@ class SlowBeam:
         return items[:size]
 
     def steps(self, size: int, gold_size: int) -> list[tuple[list[Item], list[Item]]]:
-        """The items of the beam and of the beam of gold items, of each step."""
+        """Return the items of the beam and of the beam of gold items, of each step."""
         start = Item(State.initial(len(self.heads)), torch.zeros((), dtype=torch.float64), 0)
         steps = [([start], [start])]
         for _ in range(2 * len(self.heads)):
@@ -131,7 +131,7 @@ class SlowBeam:
         return totals.logsumexp(0) - gold.logsumexp(0)
 
     def loss(self, training: BeamTraining) -> tuple[int, Tensor, bool]:
-        """The step that is learned from, the loss there,
+        """Return the step that is learned from, the loss there,
         and whether the beam lost all that is gold.
         """
         steps = self.steps(training.beam.size, training.gold_size)

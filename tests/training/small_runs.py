@@ -101,8 +101,8 @@ def train_until_killed(plan: Plan, folder: Path, epochs: int) -> None:
 def check_resumes(
     plan: Plan, folder: Path, epochs: int, whole: Path | None = None
 ) -> dict[str, Any]:
-    """A run that is killed after so many epochs, and resumed, ends as one that nobody kills,
-    which may be there already.
+    """Check that a run that is killed after so many epochs, and resumed, ends as one that nobody
+    kills, which may be there already.
 
     Returns:
         The metrics of the resumed run.
@@ -127,7 +127,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def check_measured(
     treebank: Path, folder: Path, scores: dict[str, float], beam: Beam | None
 ) -> None:
-    """The model of a run has these scores on the treebank with this beam."""
+    """Check that the model of a run has these scores on the treebank with this beam."""
     model = load(folder)
     gold = GoldSplit.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
     assert scores == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))

@@ -79,8 +79,8 @@ def slow_losses(model: TrainedModel, data: TrainingSentences, training: BeamTrai
 
 
 def surrogate_of_single_items(losses: np.ndarray) -> float:
-    """The sum of what the gradient is taken of, by beams of one item: if d is how far the wrong one
-    is ahead of the gold one,
+    """Return the sum of what the gradient is taken of, by beams of one item: if d is how far the
+    wrong one is ahead of the gold one,
 
     the loss is log(1 + exp(d)), its derivative by d is 1 / (1 + exp(-d)),
     and this times d is the surrogate.

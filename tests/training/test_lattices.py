@@ -33,7 +33,7 @@ from tests.transitions.reference_systems import State
 
 
 def star(lattice: Lattice, rng: random.Random) -> RawSentence:
-    """A tree over one of the paths, in which all words are children of the first."""
+    """Return a tree over one of the paths, in which all words are children of the first."""
     arcs = rng.choice(all_paths(lattice))
     text = conllu(lattice, arcs, [0, *(1 for _ in arcs[1:])], ["root", *("obj" for _ in arcs[1:])])
     (sentence,) = read_raw_sentences(io.BytesIO(text.encode()), "t")
@@ -43,8 +43,8 @@ def star(lattice: Lattice, rng: random.Random) -> RawSentence:
 def replayed(
     model: TrainedModel, path: GoldPath, lookahead: int
 ) -> list[tuple[tuple[int, ...], ...]]:
-    """The feature rows of every choice among several arcs, the gold one first, along the gold
-    computation of a star.
+    """Return the feature rows of every choice among several arcs, the gold one first,
+    along the gold computation of a star.
     """
     lattice, arcs = path.lattice, [int(arc) + 1 for arc in path.arcs]
     values = model.vocabularies.encode([lattice]).values
@@ -169,7 +169,7 @@ def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch
 
 
 def parse_command(monkeypatch, *arguments: object) -> int:
-    """The status of the command parse."""
+    """Return the status of the command parse."""
     monkeypatch.setattr("sys.argv", ["parse.py", *map(str, arguments)])
     return parse_main()
 

@@ -144,7 +144,7 @@ def run_on(treebank: Path, *overrides: str) -> Plan:
 
 
 def events(treebank: Path, folder: Path, *overrides: str) -> EventAccumulator:
-    """What TensorBoard reads of a run."""
+    """Return what TensorBoard reads of a run."""
     train(run_on(treebank, *overrides), folder)
     return EventAccumulator(str(folder), size_guidance={"images": 0, "tensors": 0}).Reload()
 
@@ -368,7 +368,7 @@ class Terminal(io.StringIO):
 
 
 def begun(epochs: int, done: int) -> ProgressBar:
-    """A bar of a run on 40 sentences of 500 words."""
+    """Return a bar of a run on 40 sentences of 500 words."""
     anything: Any = None
     corpus: Any = SimpleNamespace(train=Treebank("toy", flat_sentences([12, 13] * 20)))
     bar = ProgressBar()

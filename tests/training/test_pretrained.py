@@ -150,7 +150,7 @@ def test_a_tuned_encoder_is_held_with_its_new_weights(runs):
 
 @pytest.fixture(scope="module")
 def cut(runs) -> Path:
-    """A run that tunes one of two layers, and keeps few pieces."""
+    """Return a run that tunes one of two layers, and keeps few pieces."""
     train(planned_run(runs, TUNING, "pretrained.layers=1", "pretrained.pieces=20"), runs / "cut")
     return runs / "cut"
 

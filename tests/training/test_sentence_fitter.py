@@ -24,7 +24,7 @@ from tests.toy import sentence
 
 @pytest.fixture(scope="module")
 def training_data() -> tuple[TrainedModel, TrainingSentences, Examples]:
-    """A model with random weights, sentences and their gold examples."""
+    """Return a model with random weights, sentences and their gold examples."""
     rng = random.Random(3)
     sentences = [sentence(random_projective_tree(rng, rng.randint(1, 9)), rng) for _ in range(25)]
     model = random_bilstm_model(sentences, dropping=False)

@@ -78,7 +78,9 @@ def treebanks(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def of_kind(treebanks, tmp_path_factory) -> Callable[[str], Path]:
-    """The folder of a model of some kind that has learned the first treebank."""
+    """Return a function that gives the folder of a model of some kind
+    that has learned the first treebank.
+    """
 
     @cache
     def trained(kind: str) -> Path:
@@ -91,7 +93,7 @@ def of_kind(treebanks, tmp_path_factory) -> Callable[[str], Path]:
 
 @pytest.fixture(params=KINDS)
 def started(request, of_kind) -> tuple[list[str], Path]:
-    """The overrides of a kind of model, and its folder."""
+    """Return the overrides of a kind of model, and its folder."""
     return KINDS[request.param], of_kind(request.param)
 
 
@@ -356,7 +358,7 @@ def test_a_linear_model_is_refused(treebanks, tmp_path):
 
 
 def parts_for_text() -> dict[str, bytes]:
-    """The files of tokenizer and segmenter of a shipped model."""
+    """Return the files of tokenizer and segmenter of a shipped model."""
     with zipfile.ZipFile(ROOT / "models" / "ga.zip") as pack:
         return {name: pack.read(name) for name in TEXT_FILES if name in pack.namelist()}
 

@@ -32,7 +32,7 @@ SYSTEMS = [*systems("arc_standard"), "arc_eager nonmonotonic=true"]
 
 @pytest.fixture(scope="module", params=SYSTEMS)
 def trained(request, finished) -> tuple[Path, list[str]]:
-    """A run's folder and overrides."""
+    """Return a run's folder and overrides."""
     overrides = f"system={request.param}".split()
     folder, metrics = finished(*overrides)
     name = request.param.split()[0]

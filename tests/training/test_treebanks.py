@@ -44,7 +44,9 @@ def to_the_right(n: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> tuple[Path, Path]:
-    """The same words, with heads on the left in one treebank, and on the right in the other."""
+    """Return two treebanks of the same words, with heads on the left in one,
+    and on the right in the other.
+    """
     folder, rng = tmp_path_factory.mktemp("treebanks"), random.Random(1)
     lengths = [rng.randint(2, 6) for _ in range(30)]
     for name, heads in (("left", to_the_left), ("right", to_the_right)):
@@ -145,8 +147,8 @@ def test_training_goes_on_with_several_under_other_names(trained, files, tmp_pat
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory) -> dict[str, Path]:
-    """The same text, whose dashes are words in one treebank, and within words in the other; the
-    words of a third have blanks between them, and no comment with the text.
+    """Return treebanks of the same text, whose dashes are words in one, and within words in
+    another; the words of a third have blanks between them, and no comment with the text.
     """
     folder, rng = tmp_path_factory.mktemp("texts"), random.Random(1)
     files = {}

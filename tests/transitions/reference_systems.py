@@ -53,7 +53,7 @@ class State:
 
 
 def spine(state: State, node: int, left: bool) -> list[int]:
-    """A root of a tree, its outermost child on one side, that one's, and so on."""
+    """Return a root of a tree, its outermost child on one side, that one's, and so on."""
     nodes = [node]
     while children := state.children(nodes[-1], left):
         nodes.append(children[0])
@@ -97,8 +97,8 @@ def take_covington(state: State, column: int, relation: int) -> None:
 
 
 def possible(system: str, degree: int, state: State, single_root: bool) -> dict[int, Arc | None]:
-    """The applicable transitions by their columns, each with head and child of the arc that it
-    makes; None: it makes none.
+    """Return the applicable transitions by their columns, each with head and child of the arc that
+    it makes; None: it makes none.
     """
     stack, buffer = state.stack, state.buffer
     root_taken = single_root and bool(state.children(0, False))
@@ -185,7 +185,7 @@ def random_steps(
     single_root: bool = False,
     ties: bool = False,
 ) -> Iterator[Step]:
-    """Yields the steps of computations of a compiled system with drawn scores,
+    """Yield the steps of computations of a compiled system with drawn scores,
     each before it is taken.
     """
     rng, now = np.random.default_rng(seed), system.initial(np.array(lengths))

@@ -91,7 +91,7 @@ def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | N
 
 
 def candidate_nodes_of_head(state: reference.State, column: int) -> dict[str, int | None]:
-    """The same, of a candidate head in the pointer system."""
+    """Return the same, of a candidate head in the pointer system."""
     nodes = [*state.stack, *state.buffer]
     token, parent = state.buffer[0], state.arcs.get(column, (None,))[0]
     beside = {

@@ -82,7 +82,7 @@ class ToyOracle(TabularOracle):
 
 
 def register() -> None:
-    """Makes both known; a test takes that back,
+    """Make both known; a test takes that back,
     because others go through all systems and oracles.
     """
     transitions.register(ToyArcHybrid)
