@@ -7,6 +7,9 @@ the buffer's positions is kept until the next shift. If only one output is possi
 computed. The result is the same for any number of threads, and does not depend on the other
 sentences of a call. Other loops: spine.py for LR-spine, buffer_arcs.py for arc-hybrid and
 arc-eager, beam/compiled.py with a beam. batched.py is the reference implementation.
+
+The loops have the same frame, and their own steps. One loop that took its step as an argument would
+be compiled again in each process: numba keeps no such kernel in its cache.
 """
 
 from __future__ import annotations
