@@ -4,8 +4,8 @@ words a second they parse.
     python experiments/front.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
 
 Every system is a command line of ``optimal-step parse``: its output is evaluated, and the processor
-time of its processes is measured, all systems in turn. Parsers of others take turns with them if
-experiments/peers.py has trained them; their scores are those of the rows of
+time of its processes is measured, all systems in turn. Parsers of others take turns with them:
+experiments/peers.py has to train these first, and their scores come from the rows in
 experiments/results/peers.
 """
 

@@ -121,8 +121,8 @@ def find_model(folder: Path) -> Path:
 
 
 def text_folder(folder: Path, treebank: str | None = None) -> Path:
-    """Return the folder of the files that turn text into words and sentences: those of a treebank,
-    or those of the whole model if there are none.
+    """Return the folder with the files that turn text into words and sentences: the treebank's own,
+    or the whole model's if the treebank has none.
 
     Args:
         folder: of the model.

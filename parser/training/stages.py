@@ -122,9 +122,8 @@ def _save(run: Run) -> dict[str, Any]:
 
 
 def learn_splitting(plan: Plan, folder: Path) -> None:
-    """Give a model's folder a tokenizer and perhaps a segmenter:
-    those of the model of ``start``, or newly trained ones; one for each treebank if the model
-    tells them apart.
+    """Give a model's folder a tokenizer and perhaps a segmenter, copied from the model of
+    ``start`` or trained. A model that tells treebanks apart gets them for each treebank.
 
     Without running text in the training split, a warning says so, and the folder gets none.
 
