@@ -8,7 +8,7 @@ come after both, which change the scores of the last pass; a folder is checked w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,8 +140,13 @@ def without_tokenizer(plan: Plan, folder: Path) -> list[str | None]:
     """Return the treebanks for which a model's folder has no tokenizer, although the plan wants
     one; None stands for the treebank of a model that has only one.
     """
-    names = dict.fromkeys(plan.files.train.names or [None])
+    names = _treebanks(dict.fromkeys(plan.files.train.names))
     return [name for name in names if plan.tokenizer and not has_tokenizer(folder, name)]
+
+
+def _treebanks(names: Iterable[str]) -> list[str | None]:
+    """Return the names of treebanks that are told apart; None alone if there is only one."""
+    return [*names] or [None]
 
 
 def _write_splitting(plan: Plan, folder: Path, treebank: str | None) -> None:
@@ -172,7 +177,7 @@ def _learn_splitting(run: Run) -> dict[str, Any]:
 def _check(run: Run) -> dict[str, Any]:
     """Load the saved model: this runs all checks of model folders."""
     load(run.folder / MODEL)
-    for treebank in run.model.vocabularies.treebanks or [None]:
+    for treebank in _treebanks(run.model.vocabularies.treebanks):
         if has_tokenizer(run.folder / MODEL, treebank):
             TextPipeline.of_model(run.folder / MODEL, treebank=treebank)
     return {}
