@@ -128,11 +128,11 @@ def main(arguments: list[str] | None = None) -> None:
     load_kernels_directly()
     model, name = load_model(args.model, options), args.name or name_of(args.model)
     folder = find_named(args.model)
-    place = text_folder(folder, args.treebank) / EXAMPLE  # in the language of the treebank
+    place = text_folder(folder, options.treebank) / EXAMPLE  # in the language of the treebank
     place = place if place.is_file() else folder / EXAMPLE
     with errors_named(place):
         example = place.read_text(encoding="utf-8") if place.is_file() else None
-    pipeline, without = _pipeline(args)
+    pipeline, without = _pipeline(args, options.treebank)
     service = Service(model, name, options, pipeline, example, without)
     warm_up(service)
     limits = Limits(args.max_bytes, args.max_seconds, args.max_requests)
@@ -224,20 +224,20 @@ def name_of(folder: Path) -> str:
     return run.parent.name if _DATE.match(run.name) else run.name
 
 
-def _pipeline(args: argparse.Namespace) -> tuple[TextPipeline | None, str]:
-    """Return the pipeline of the model's tokenizer, or of the one named; without one,
-    the reason that text is refused.
+def _pipeline(args: argparse.Namespace, treebank: str | None) -> tuple[TextPipeline | None, str]:
+    """Return the pipeline of the model's tokenizer for a treebank, or of the tokenizer named;
+    without one, the reason that text is refused.
     """
     folder = named_folder(args.model)
     folders = (folder, folder / MODEL)
     if args.tokenizer is not None or any(
-        has_tokenizer(candidate, args.treebank) for candidate in folders
+        has_tokenizer(candidate, treebank) for candidate in folders
     ):
         abbreviations = (
             None if args.abbreviations is None else read_abbreviations(args.abbreviations)
         )
         pipeline = TextPipeline.of_model(
-            args.model, args.tokenizer, abbreviations=abbreviations, treebank=args.treebank
+            args.model, args.tokenizer, abbreviations=abbreviations, treebank=treebank
         )
         return pipeline, ""
     if args.abbreviations is not None:

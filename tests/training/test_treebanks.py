@@ -6,13 +6,14 @@ import json
 import random
 import shutil
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from oracles.errors import OptimalStepError
 from parser import Parser
-from parser.commands import get, pack, train_tokenizer
+from parser.commands import get, pack, serve, train_tokenizer
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import load_model
 from parser.model.loading import load
@@ -195,6 +196,14 @@ def test_each_has_a_tokenizer(run_of_texts, caplog):
     options = ParseOptions(text=True, treebank="w hole")
     split = TextPipeline.of_options(run_of_texts, options).read(_DASHED)
     assert [token.form for token in split[0].tokens] == ["wa-wb", "wc-wd", "."]
+
+
+@pytest.mark.parametrize(("treebank", "n_words"), [(None, 7), ("w hole", 3)])
+def test_a_server_splits_text_as_of_its_treebank(run_of_texts, treebank, n_words):
+    arguments = Namespace(model=run_of_texts, tokenizer=None, abbreviations=None)
+    pipeline, why_not = serve._pipeline(arguments, treebank)
+    assert pipeline is not None, why_not
+    assert len(pipeline.read(_DASHED)[0].tokens) == n_words
 
 
 def start(module, monkeypatch, *words: str | Path) -> None:
