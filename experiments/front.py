@@ -136,7 +136,11 @@ def cells(wanted: Front) -> list[Cell]:
         range(1, wanted.seeds + 1), wanted.languages, wanted.systems or names
     ):
         system = wanted.all_systems[name]
-        settings = " ".join([wanted.training(name, language, seed).described, *system.parsing])
+        settings = (
+            f"experiments/peers.py peers=[{system.peer}]"
+            if system.peer
+            else " ".join([wanted.training(name, language, seed).described, *system.parsing])
+        )
         all_cells.append(Cell((name, language, str(seed)), settings, f"{language} seed {seed}"))
     return all_cells
 

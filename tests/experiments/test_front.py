@@ -122,7 +122,9 @@ def test_parsers_of_others_take_turns_and_keep_the_scores_of_their_rows(tmp_path
 
     monkeypatch.setattr(PeerRun, "parse", parse)
     monkeypatch.setattr(front, "cpu_seconds_of_children", iter(range(9)).__next__)
-    ((_, values),) = front.measure(wanted, front.cells(wanted))
+    (cell,) = front.cells(wanted)
+    assert cell.settings == "experiments/peers.py peers=[UDPipe]"
+    ((_, values),) = front.measure(wanted, [cell])
     assert {key: values[key] for key in ("las", "uas", "raw_las", "dev_las", "cpu_seconds")} == {
         "las": "70",
         "uas": "75",
