@@ -301,7 +301,7 @@ _FAMILIES = {
 _SEARCHES = {
     "": ("greedy", "o"),
     ", beam 4": ("beam of 4", "^"),
-    ", reranked": ("beam of 8 (recipe=fast: 4), reranked", "s"),
+    ", reranked": ("beam of 8 (recipe=fast: 4, recipe=tuned: 32), reranked", "s"),
 }
 
 
