@@ -64,9 +64,8 @@ TRANSFORMER = "tokens.pretrained.transformer."
 _USUAL_WINDOW = 512
 # The settings of transformers that change with the layers and pieces that are kept.
 _N_LAYERS, _N_PIECES = "num_hidden_layers", "vocab_size"
-# Windows of one group have at least this share of the pieces of its longest: with 250 words of EWT,
-# 89% of the padded rows are pieces (one group: 40%), in 5.5 groups.
-_LIKE_LENGTH = 0.7
+# How many pieces cost as much time as one more group of windows, in training on a CPU.
+_GROUP_COST = 50
 # Cache version: increase it when vectors change.
 _VECTORS = 1
 
@@ -319,24 +318,30 @@ class PretrainedInput(nn.Module):
         return cast(Tensor, self.projection(mixed))
 
 
-def groups_of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the numbers of windows that are read together, padded to the longest of them: a window
-    fills most of its row, as the longest of a random batch of sentences is much longer than others.
+def groups_of_like_length(lengths: Sequence[int]) -> list[list[int]]:
+    """Return the numbers of windows in groups that are read together, each padded to its longest
+    window. Padding costs time, and so does each group: the sum is the lowest possible.
 
     Args:
         lengths: of the windows, in pieces.
     """
-    group: list[int] = []
-    for window in sorted(range(len(lengths)), key=lambda window: -lengths[window]):
-        if group and (
-            len(group) == batch_sizes.WINDOWS_PER_BATCH
-            or lengths[window] < _LIKE_LENGTH * lengths[group[0]]
-        ):
-            yield group
-            group = []
-        group.append(window)
-    if group:
-        yield group
+    order = sorted(range(len(lengths)), key=lambda window: -lengths[window])
+    # of the longest windows, how many pieces they cost, and where their last group begins
+    costs, begins = [0], [0]
+    for end in range(1, len(order) + 1):
+        first = max(0, end - batch_sizes.WINDOWS_PER_BATCH)
+        cost, begin = min(
+            (costs[begin] + _GROUP_COST + (end - begin) * lengths[order[begin]], begin)
+            for begin in range(first, end)
+        )
+        costs.append(cost)
+        begins.append(begin)
+    groups = []
+    end = len(order)
+    while end:
+        groups.append(order[begins[end] : end])
+        end = begins[end]
+    return groups[::-1]
 
 
 def computes_in_bfloat16(device: torch.device) -> bool:

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from parser import batch_sizes
 from parser.data.parts.characters import Characters
 from parser.data.parts.pretrained import CONFIG, PretrainedError, PretrainedTokenizer, find_encoder
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS
@@ -190,15 +190,31 @@ def test_padding_changes_nothing_but_rounding(encoder):
     )
 
 
-@given(st.lists(st.integers(1, 500), max_size=200))
-def test_windows_are_read_with_others_of_like_length(lengths):
-    groups = [*groups_of_like_length(lengths)]
+def cost_of(groups: list[list[int]], lengths: list[int]) -> int:
+    return sum(
+        pretrained._GROUP_COST + len(group) * max(lengths[window] for window in group)
+        for group in groups
+    )
+
+
+@given(st.lists(st.integers(1, 500), max_size=9))
+def test_no_other_groups_of_windows_cost_less(lengths):
+    groups = groups_of_like_length(lengths)
     assert sorted(window for group in groups for window in group) == [*range(len(lengths))]
-    for group in groups:
-        grouped = [lengths[window] for window in group]
-        assert len(group) <= batch_sizes.WINDOWS_PER_BATCH
-        assert min(grouped) >= 0.7 * max(grouped)
-    assert len(groups) <= len(lengths) / batch_sizes.WINDOWS_PER_BATCH + 19  # 500 * 0.7^18 < 1
+    order = sorted(range(len(lengths)), key=lambda window: lengths[window])
+    for cuts in product([False, True], repeat=max(0, len(lengths) - 1)):
+        others = [order[:1]] if order else []
+        for cut, window in zip(cuts, order[1:], strict=True):
+            if cut:
+                others.append([window])
+            else:
+                others[-1] = [*others[-1], window]
+        assert cost_of(groups, lengths) <= cost_of(others, lengths)
+
+
+def test_groups_of_windows_are_not_too_large():
+    groups = groups_of_like_length([7] * 100)
+    assert sorted(map(len, groups)) == [4, 32, 32, 32]
 
 
 def test_a_long_sentence_is_read_in_windows(encoder):
