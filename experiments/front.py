@@ -106,18 +106,21 @@ class Front(Trainings):
         if missing := [part for part in parser.model if not (folder / part).exists()]:
             raise OptimalStepError(
                 f"{folder / missing[0]}: there is no such model; python experiments/peers.py "
-                f'"peers=[{peer}]" "languages=[{treebank}]" runs={self.peer_runs} trains it'
+                f'"peers=[{peer}]" "languages=[{treebank}]" runs={self.peer_runs} published=null '
+                "trains it"
             )
         return run
 
     def peer_row(self, peer: str, treebank: str) -> Row:
-        """Return the scores of a parser of others.
+        """Return the scores of a parser of others whose training was not stopped.
 
         Raises:
             OptimalStepError: there are none.
         """
         path = ROOT / self.peers
-        rows = chosen(read_csv(path) if path.exists() else [], peer=peer, treebank=treebank)
+        rows = chosen(
+            read_csv(path) if path.exists() else [], peer=peer, treebank=treebank, stopped="false"
+        )
         if not rows:
             raise OptimalStepError(f"{path}: it has no row of {peer} on {treebank}")
         return rows[0]

@@ -5,7 +5,8 @@ The folder has the treebanks that optimal-step fetch_treebanks en pt ko ga cy hy
 model is trained below --runs, where an interrupted training goes on; packed into models/NAME.zip;
 and measured as packed: on the test part as it is, in capitals, in lower case, with typographic
 quotes, in NFD, and with each paragraph on a line; and on treebanks of other kinds that the folder
-has. models/index.json has the figures. From them come models/README.md and the tables of
+has. Models with the same ``together`` are one model of all their treebanks, in one pack.
+models/index.json has the figures. From them come models/README.md and the tables of
 docs/models.md, which --pages writes alone.
 """
 

@@ -99,8 +99,9 @@ def test_the_plot_has_what_has_rows(tmp_path):
 
 def test_parsers_of_others_take_turns_and_keep_the_scores_of_their_rows(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    row = "UDPipe,sample,70,75,68,2"
-    (tmp_path / "peers.csv").write_text(f"peer,treebank,las,uas,raw_las,cpu_minutes\n{row}\n")
+    head = "peer,treebank,las,uas,raw_las,cpu_minutes,stopped"
+    rows = "UDPipe,sample,60,65,58,1,true\nUDPipe,sample,70,75,68,2,false"
+    (tmp_path / "peers.csv").write_text(f"{head}\n{rows}\n")
     wanted = wanted_of(
         f"peers={tmp_path}/peers.csv", f"peer_runs={tmp_path}/peers", f"runs={tmp_path}"
     )
