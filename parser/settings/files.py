@@ -12,8 +12,10 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from parser.data.parts.pretrained import HELD
 from parser.data.treebank import SplitFiles, TrainingFiles
 from parser.model.packs import meant_model, named_folder, shipped_packs
+from parser.model_folder import find_model, holds_model
 from parser.settings.given import Given
 from parser.settings.groups import (
     OnTreebankError,
@@ -28,7 +30,8 @@ from parser.storage import HOME
 
 CONFIGS = HOME / "configs"
 
-ENCODER = "encoder.pretrained"  # it may also name a model on the Hugging Face hub
+# It may also name a model that holds an encoder, or one on the Hugging Face hub.
+ENCODER = "encoder.pretrained"
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,7 @@ def completed(
         given: the settings given by hand.
         start: the folder that relative paths begin in; None: they stay relative. A path that exists
             only in this package names the file there; the name of a fetched model stands for its
-            folder.
+            folder, or for the pretrained encoder that it holds.
         fold: the number of the fold; None: as the settings say.
 
     Raises:
@@ -261,5 +264,26 @@ def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
             raise SettingsError(
                 f"{key}={value}: there is neither a folder nor a model of this name{near}"
             )
+    if key == ENCODER:
+        path = _encoder_folder(value, path, start)
     of_hub = key == ENCODER and not path.exists()
     return escaped(value if of_hub else str(path))
+
+
+def _encoder_folder(value: str, path: Path, start: Path) -> Path:
+    """Return the folder of a pretrained encoder: if ``value`` names a model, the one in it, else
+    ``path``.
+
+    Raises:
+        SettingsError: the model holds none.
+    """
+    model = start / named_folder(Path(value))
+    if not holds_model(model):
+        return path
+    held = find_model(model) / HELD
+    if not held.is_dir():
+        raise SettingsError(
+            f"{ENCODER}={value}: this model holds no pretrained encoder; name a model of "
+            "recipe=tuned, such as en-tuned, or the folder of an encoder"
+        )
+    return held

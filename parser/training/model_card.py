@@ -14,6 +14,7 @@ from typing import Any
 
 from parser.conllu.checks import counted
 from parser.data.attributes import TREEBANK
+from parser.data.parts.pretrained import HELD
 from parser.data.parts.subwords import WEIGHTS
 from parser.decoding.files.missing_columns import tags_read
 from parser.decoding.search import GREEDY, SearchWish, search_for
@@ -28,6 +29,7 @@ from parser.model_folder import (
     VOCABULARIES,
     find_model,
     has_tokenizer,
+    holds_model,
     predicted_columns,
     read_json,
     text_files,
@@ -76,6 +78,9 @@ class ModelCard(Observer):
                     f"| {key} | {_run_name(Path(path))} | `{digest}` | weights of a network; "
                     f"{licence} |"
                 )
+        for key, path in plan.files.pretrained.items():
+            if _is_held(Path(path)):
+                self._rows += _rows_of_card(key, Path(path).parent)
         kept = (
             text_files(find_model(Path(plan.start)))
             if plan.start is not None and plan.keeps_text
@@ -256,8 +261,17 @@ def _rows_of_card(key: str, model: Path) -> list[str]:
     ]
 
 
+def _is_held(encoder: Path) -> bool:
+    """Return whether the folder of a pretrained encoder is part of a model's folder."""
+    return encoder.name == HELD and holds_model(encoder.parent)
+
+
 def _run_name(folder: Path) -> str:
-    """Return the name of a model's folder, or of the run's folder if that one is called model."""
+    """Return the name of a model's folder, or of the run's folder if that one is called model; for
+    an encoder that a model holds, the name of this model.
+    """
+    if _is_held(folder):
+        folder = folder.parent
     return folder.parent.name if folder.name == MODEL else folder.name
 
 

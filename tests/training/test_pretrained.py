@@ -18,7 +18,13 @@ from safetensors.numpy import load_file, save_file
 from parser import Parser
 from parser.commands import get, pack
 from parser.data.attributes import SUBWORDS
-from parser.data.parts.pretrained import CONFIG, HELD, PretrainedError, sums_of
+from parser.data.parts.pretrained import (
+    CONFIG,
+    HELD,
+    PretrainedError,
+    PretrainedTokenizer,
+    sums_of,
+)
 from parser.data.parts.subwords import TOKENIZER, WEIGHTS, Subwords, read_pretrained
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parse_options import TagUse
@@ -27,6 +33,7 @@ from parser.inference.transformer import float_weights, rounded_weights
 from parser.model.model import FrozenModel
 from parser.model.trained_model import TrainedModel
 from parser.model_folder import (
+    CARD,
     MODEL,
     SETTINGS,
     SUBWORD_TOKENIZER,
@@ -39,6 +46,7 @@ from parser.model_folder import (
 )
 from parser.networks.pretrained import TRANSFORMER
 from parser.settings.groups import SettingsError
+from parser.settings.plan import plan
 from parser.storage import sha256_of
 from parser.training.model_card import ModelCard
 from parser.training.run import train
@@ -46,7 +54,7 @@ from parser.training.run_folder import Manifest
 from tests import parsed_files
 from tests.forgery import change, set_at
 from tests.pretrained import SIZE, transformers, write_encoder, write_transformer
-from tests.toy import planned, sentence, write_conllu
+from tests.toy import planned, sentence, settings, write_conllu
 from tests.training.small_runs import TEXT, files_of, train_until_killed
 
 pytestmark = pytest.mark.extras
@@ -63,23 +71,19 @@ VECTORS = "tokens.inputs.vectors.subwords"
 TOYS = [sentence([2, 0, 2, 2], random.Random(seed)) for seed in range(30)]
 
 
-def planned_run(folder: Path, kind: str, *more: str):
+def planned_run(folder: Path, kind: str, *more: str, encoder: Path | None = None):
     parts = {"train": TOYS[:20], "dev": TOYS[20:25], "test": TOYS[25:]}
     files = [
         f"treebank.{part}={write_conllu(folder / f'{part}.conllu', some)}"
         for part, some in parts.items()
     ]
     own = [
-        f"encoder.pretrained={folder / 'encoder'}",
+        f"encoder.pretrained={encoder or folder / 'encoder'}",
         f"pretrained.cache={folder / 'cache'}",
         *(TUNED * (kind == TUNING)),
     ]
-    return planned(
-        *files,
-        *([f"vectors.subwords={folder / 'pieces'}"] if kind == SUBWORD else own),
-        *SMALL,
-        *more,
-    )
+    own = [f"vectors.subwords={folder / 'pieces'}"] if kind == SUBWORD else own
+    return plan(settings(*files, *own, *SMALL, *more), start=folder)
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +175,43 @@ def test_of_a_tuned_encoder_the_first_layers_and_the_pieces_of_the_language_are_
     assert parsed_files.parsed(FrozenModel.load(cut), text) == parsed_files.parsed(
         TrainedModel.load(cut), text
     )
+
+
+def test_the_encoder_of_a_model_is_tuned_further(runs, tmp_path):
+    """A run's folder, the model in it and the encoder in the model mean the same encoder."""
+    model = runs / TUNING / MODEL
+    for named in (runs / TUNING, model, model / HELD):
+        wanted = planned_run(runs, TUNING, encoder=named)
+        assert wanted.files.pretrained == {"encoder.pretrained": str(model / HELD)}
+    train(wanted, tmp_path, [ModelCard("optimal-step train")])
+    before, after = (
+        float_weights(load_file(folder / MODEL / HELD / WEIGHTS))
+        for folder in (runs / TUNING, tmp_path)
+    )
+    assert {name: array.shape for name, array in before.items()} == {
+        name: array.shape for name, array in after.items()
+    }
+    embeddings = [name for name in before if name.endswith("word_embeddings.weight")]
+    assert embeddings
+    assert all(np.array_equal(before[name], after[name]) for name in embeddings)
+    card = (tmp_path / MODEL / CARD).read_text(encoding="utf-8")
+    assert f"| encoder.pretrained | {TUNING} | `" in card
+    assert "| encoder.pretrained/treebank.train | train.conllu | `" in card
+
+
+def test_a_model_without_an_encoder_is_refused_as_one(runs):
+    with pytest.raises(
+        SettingsError, match=r"this model holds no pretrained encoder; name .* en-tuned"
+    ):
+        planned_run(runs, TUNING, encoder=runs / FROZEN)
+
+
+def test_words_with_characters_that_an_encoder_does_not_know_are_counted(runs, caplog):
+    known = PretrainedTokenizer.of(str(runs / "encoder"))
+    known._warn_of_unknown({"the": 99, "☃": 1})
+    assert not caplog.text
+    known._warn_of_unknown({"the": 97, "☃": 1, "☂w": 2})
+    assert "3.0% of the words (☂w, ☃) have characters" in caplog.text
 
 
 def test_a_tuned_encoder_in_floats_of_an_older_folder_is_rounded_when_it_is_read(runs, tmp_path):

@@ -8,10 +8,12 @@ checksums of these files, and may hold them itself. networks/pretrained.py compu
 
 from __future__ import annotations
 
+import heapq
 import json
 import logging
 import re
 import shutil
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -47,6 +49,8 @@ HELD = "pretrained"
 
 # The length of the vectors that the encoder's vectors are projected to.
 _SIZE = 256
+# Above this share of words with unknown characters, the encoder was made for other languages.
+_MANY_UNKNOWN = 0.01
 
 _INDEX = "model.safetensors.index.json"
 _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
@@ -221,10 +225,10 @@ class PretrainedTokenizer(PieceReader):
         spec = PretrainedSpec(
             width, 1 if how.tune else 1 + (n_kept or layers), _SIZE, how.tune, n_kept
         )
+        forms = Counter(form for sentence in sentences for form in sentence.forms)
+        tokenizer._warn_of_unknown(forms)
         if how.tune:
-            tokenizer = tokenizer._with_pieces_of(
-                {form for sentence in sentences for form in sentence.forms}, how.pieces
-            )
+            tokenizer = tokenizer._with_pieces_of(forms, how.pieces)
         tokenizer.held, tokenizer._spec = how.save, spec
         return tokenizer
 
@@ -246,6 +250,32 @@ class PretrainedTokenizer(PieceReader):
             f"{len(self) - N_RESERVED:,}",
         )
         return PretrainedTokenizer(self.folder, self.source, self.sums, self.held, kept)
+
+    def _warn_of_unknown(self, forms: Mapping[str, int]) -> None:
+        """Warn if many words have characters without a piece.
+
+        Args:
+            forms: how often each form occurs in the training part.
+        """
+        model = self.whole["model"]
+        unknown = model.get("unk_id")
+        if model.get("type") != "Unigram" or unknown is None:
+            unknown = model["vocab"].get(model.get("unk_token"))
+        affected = {
+            form: count
+            for form, count in forms.items()
+            if unknown is not None and N_RESERVED + unknown in self.numbers_of(form)
+        }
+        share = sum(affected.values()) / max(1, sum(forms.values()))
+        if share > _MANY_UNKNOWN:
+            common = ", ".join(heapq.nlargest(3, affected, key=affected.__getitem__))
+            log.warning(
+                "%s: %.1f%% of the words (%s) have characters that the pretrained encoder does not "
+                "know; choose one that has read this language",
+                self.source,
+                100 * share,
+                common,
+            )
 
     @classmethod
     def files(cls, named: str) -> dict[str, Path]:
