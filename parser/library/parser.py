@@ -136,8 +136,8 @@ class Parser:
             merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``;
                 None: as the folder says.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder
-                and on the CPU. False: in single precision; None: as the folder says. It may be a
-                bool of numpy, 0 or 1, as any option that is true or false.
+                and on the CPU. False: in single precision; None: as the folder says. Like every
+                boolean option, it also accepts 0, 1 and a bool of numpy.
             rerank: rank the trees of the beam also by the heads that the encoder predicts
                 (recipe=text).
             treebank: for a model of several treebanks: the one that the input resembles; None:
@@ -145,19 +145,19 @@ class Parser:
             lexicon: a file of lemmas that take precedence over predicted lemmas; a line has form,
                 UPOS or ``_``, lemma and, if they matter, FEATS, separated by tabs.
             abbreviations: for parse_text(), a file of abbreviations of your own: one on each line
-                with its period, and ``+`` behind it if a name or a number follows. They keep their
-                period, and end a sentence only before a word that begins one.
+                with its period, and ``+`` after it if a name or a number follows. Abbreviations
+                keep their period, and end a sentence only before a word that often begins one.
 
-        Relative paths are made absolute, so that the working folder may change afterwards.
+        Relative paths are made absolute, so the working folder may change afterwards.
 
         Raises:
             ModelError: the folder has no model that this version can load.
-            OptimalStepError: an option that is true or false has another value.
+            OptimalStepError: the value of a boolean option is not a boolean.
             TokenizerError: the given tokenizer cannot be loaded.
             BeamError: the model does not support this beam.
             Int8Error: the model does not support 8-bit products.
             ConlluError: the lexicon cannot be read.
-            OptimalStepError: a line of ``abbreviations`` is none.
+            OptimalStepError: a line of ``abbreviations`` is not an abbreviation.
             NoTagsError: a lexicon is given, but the model predicts no lemmas.
         """
         options = ParseOptions(
@@ -231,14 +231,14 @@ class Parser:
         """Parse sentences.
 
         Args:
-            sentences: each a list of words: forms; tuples (form, upos, xpos, feats), of which only
-                the form is required; or a ``conllu.TokenList``, whose multiword tokens and empty
-                nodes are left out.
+            sentences: each is a list of words, or a ``conllu.TokenList``, whose multiword tokens
+                and empty nodes are left out. A word is a form, or a tuple (form, upos, xpos, feats)
+                of which only the form is required.
             single_root: make valid UD trees, with exactly one root.
             allow_missing_columns: parse even if the words lack columns that the model reads,
                 far less accurately.
             heads: the given heads of each sentence, 0 for the root, None for unknown heads. All are
-                kept if the transition system can make all of them together, else as many as
+                kept if the transition system can make all of them together, otherwise as many as
                 possible.
             deprels: with ``heads``: the relations of the given arcs, None for unknown relations.
             fit_tags: predict tags and lemmas that fit the given tags; False: as if none were given.
@@ -246,7 +246,7 @@ class Parser:
         Raises:
             InputError: the input has something other than sentences and words,
                 or the given heads are not part of a tree.
-            OptimalStepError: an option that is true or false has another value.
+            OptimalStepError: the value of a boolean option is not a boolean.
             GivenArcsError, BeamError: this model, or its search, cannot keep given arcs.
             MissingColumnsError: the words lack a column that the model reads.
         """
@@ -327,16 +327,17 @@ class Parser:
 
         Args:
             text: any text; a blank line ends a sentence. A byte order mark before it is left out.
-            sentences: where sentences end: ``model``: as the model finds; ``line``: each line is
-                one; ``paragraph``: at the end of each line, and within it as the model finds.
-            tokens: where tokens end: ``model``: as the tokenizer finds; ``space``:
+            sentences: where sentences end: ``model``: where the model finds an end; ``line``: at
+                the end of each line; ``paragraph``: at the end of each line, and within a line
+                where the model finds an end.
+            tokens: where tokens end: ``model``: where the tokenizer finds an end; ``space``:
                 at spaces, without a tokenizer.
             single_root: see parse().
             allow_missing_columns: see parse().
 
         Raises:
             InputError: the text is not a str, or has half of a surrogate pair, which is not a
-                character; or ``sentences`` or ``tokens`` has another value.
+                character; or ``sentences`` or ``tokens`` has an unknown value.
             TokenizerError: there is no tokenizer, or no segmenter to find sentences.
             MissingColumnsError: the model reads tags, which text does not have.
         """
@@ -393,9 +394,9 @@ class Parser:
 
         A ``str`` is a text, and yields its sentences, as parse_text() returns them. Anything else
         is a sentence, a list of words as for parse(), and yields its tree. Both kinds may be mixed.
-        They are read as their results are needed, so that they may come from a generator without an
-        end; memory is that of one batch. An error is raised after the results of everything before
-        it. With an encoder, the last digits of probabilities may depend on what is parsed together.
+        Items are read as their results are needed, so they may come from an endless generator; only
+        one batch is in memory. An error is raised after the results of everything before it. With
+        an encoder, the last digits of probabilities may depend on what is parsed together.
 
         Args:
             texts: the texts or sentences.
@@ -407,8 +408,8 @@ class Parser:
             allow_missing_columns: see parse().
 
         Raises:
-            InputError: something is neither a text nor a sentence; the message counts from 1. Or an
-                option has a value that does not exist.
+            InputError: an item is neither a text nor a sentence; the message gives its number,
+                from 1. Or an option has an unknown value.
             TokenizerError: there is no tokenizer for texts, or no segmenter to find sentences.
             MissingColumnsError: an item lacks a column that the model reads.
         """

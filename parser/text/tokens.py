@@ -29,7 +29,7 @@ class Token:
         misc: the column MISC of a token that a TextPipeline found.
         start, end: its place in the text, in characters.
         line: how a line ends after it, see sentence_ends.line_ends().
-            Tokens that differ only in the last four are equal.
+            Tokens that differ only in misc, start, end and line are equal.
     """
 
     form: str
