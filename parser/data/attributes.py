@@ -22,7 +22,7 @@ class AttributeColumns(Protocol):
     feats: list[str]
 
 
-# Their numbers among the ten columns of CoNLL-U.
+# The number of each of these columns among the ten columns of CoNLL-U.
 COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 
 
@@ -95,8 +95,8 @@ _VALUES = {
 
 
 def never_seen(counts: Mapping[str, int], words: int) -> str:
-    """Return, in words, the shares of ``words`` whose values of attributes were never seen in
-    training.
+    """Return a line for people: the shares of ``words`` whose values of attributes were never seen
+    in training.
     """
     shares = (
         f"{100 * count / max(1, words):.2f}% of {_VALUES.get(name, name)}"

@@ -67,7 +67,7 @@ def download(
             raise DownloadError(message, error.code) from error
         except DownloadError:
             raise
-        except ValueError as error:  # of the address, or of what the server says
+        except ValueError as error:  # in the address, or in what the server says
             raise DownloadError(
                 f"{url}: it cannot be fetched ({error}); is the address right?"
             ) from error

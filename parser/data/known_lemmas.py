@@ -25,7 +25,7 @@ KNOWN_LEMMA, SAME_UPOS = 4.0, 2.0
 # _SPELLINGS stands for a class of words, such as numbers.
 _SHARE, _FEWEST, _SPELLINGS = 0.1, 2, 20
 
-# In characters: longer beginnings of lemmas, and longer forms, are not compared.
+# In characters, the longest beginnings of lemmas and the longest forms that are compared.
 _LONGEST = 50
 
 LemmaOfUpos = tuple[str, str]
@@ -59,8 +59,8 @@ class KnownLemmas:
         self._keys = sorted({self._key(lemma)[:_LONGEST] for lemma in self._known})
 
     def _key(self, characters: str) -> str:
-        """Return a key that is the same for lemmas that differ only in case and spelling; a
-        character becomes one or none.
+        """Return a key that is the same for lemmas that differ only in case and spelling; each
+        character becomes one character or none.
         """
         small = characters.lower().replace(
             "\N{GREEK SMALL LETTER FINAL SIGMA}", "\N{GREEK SMALL LETTER SIGMA}"
@@ -100,7 +100,7 @@ class KnownLemmas:
         if len(form.lower()) == len(key) == len(form):
             begun = key[:_LONGEST]
             place = bisect_left(self._keys, begun)
-            # Among sorted keys, those that share most with another stand next to it.
+            # Among sorted keys, those that share the longest beginning with a key stand next to it.
             near = self._keys[max(place - 1, 0) : place + 1]
             length = max((_shared(begun, other) for other in near), default=0)
             if length < len(begun):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from oracles.errors import OptimalStepError
 
-# The functions of casings; the first of those that give the same lemmas is taken. Names and
+# The casings, with their functions; if several give the same lemmas, the first is taken. Names and
 # acronyms keep capitals inside; a word all in capitals may be a name with a single capital.
 CASINGS: dict[str, Callable[[str], str]] = {
     "keep": str,
@@ -31,7 +31,7 @@ _LONG = 100
 
 
 class LemmaRule(NamedTuple):
-    """A rule that makes a lemma of a form.
+    """A rule that makes a lemma from a form.
 
     Attributes:
         casing: one of CASINGS, applied first.
@@ -68,7 +68,7 @@ class LemmaRule(NamedTuple):
 
     @property
     def symbol(self) -> str:
-        """The rule as a string; no column of CoNLL-U has a tab in it."""
+        """The fields of the rule, separated by tabs, which no column of CoNLL-U contains."""
         return "\t".join(map(str, self))
 
     def __call__(self, form: str) -> str | None:
@@ -124,7 +124,7 @@ def rule_elements(symbol: str) -> list[str]:
 
 
 def rules_for(form: str, lemma: str) -> Iterator[LemmaRule]:
-    """Yield the rules that make this lemma of the form and keep a longest common substring; at
+    """Yield the rules that make this lemma from the form and keep a longest common substring; at
     least one, if is_lemma().
     """
     for casing, change in CASINGS.items():
@@ -160,7 +160,7 @@ def _longest_common_substrings(first: str, second: str) -> list[tuple[int, int, 
 
 def choose_rules(words: Iterable[tuple[str, str]]) -> list[LemmaRule]:
     """Return few rules, including the identity, so that each word has a rule that gives its lemma;
-    the first such one counts.
+    the first such rule counts.
 
     Args:
         words: forms and lemmas; their order and number do not matter.

@@ -79,8 +79,8 @@ class LemmaUse:
         """Return the use that an older model's lemmas imply.
 
         The tags of a form tell its UPOS; without tags, its lemma does, if it has only one UPOS. If
-        the lemma has several, the form had those whose words use its rule, or else the one in which
-        the lemma is most frequent.
+        the lemma has several, the form is taken to have had each UPOS whose words use a rule that
+        gives the form's lemma; if there is none, the UPOS with which the lemma is most frequent.
         """
         numbers, place = _Numbers(rules), columns.index("upos") if "upos" in columns else None
         used: dict[str, set[int]] = {}
@@ -143,8 +143,8 @@ class LemmaUse:
         }
 
     def had(self, form: str, upos: str) -> bool:
-        """Return whether a form had this UPOS. The answer holds for a form that always had the
-        same lemma, if some form of this lemma had the UPOS.
+        """Return whether a form had this UPOS. The answer is valid only for a form that always had
+        the same lemma, and if some form of this lemma had the UPOS.
         """
         return form not in self.absent.get(upos, ())
 

@@ -71,8 +71,8 @@ _USUAL = 10
 
 AUX = "AUX"
 
-# Up to _FEW rules are tried without asking which can lead to a known lemma. _FAR:
-# more characters than a form has.
+# Up to _FEW rules are tried without asking which can lead to a known lemma; _FAR is a number of
+# characters that no form has.
 _FEW, _FAR = 4, 1 << 31
 
 # The length of the longest prefix and suffix of a form that rules are chosen by.
@@ -653,8 +653,8 @@ def _is_known(form: str, lemma: str) -> bool:
 
 
 def _words_apart(sentence: AttributeColumns) -> set[int]:
-    """Return the places of the parts of words that are written apart (goeswith).
-    Their lemmas are no model, neither for other forms nor for their own.
+    """Return the places of the parts of words that are written apart (goeswith). Nothing is learned
+    from their lemmas, for other forms or for their own.
     """
     deprels, heads = getattr(sentence, "deprels", ()), getattr(sentence, "heads", ())
     apart = {place for place, deprel in enumerate(deprels) if deprel.split(":")[0] == "goeswith"}

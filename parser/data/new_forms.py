@@ -1,16 +1,16 @@
 """Checks that keep the lemmas of new forms close to the forms.
 
-A rule that some word of training needed may leave hardly anything of a new form (apples, be) or
-make another number of it (5,000,000, 2000000). Four checks prevent this:
+A rule that some word of training needed may leave hardly anything of a new form (*apples* becomes
+*be*), or turn it into another number (*5,000,000* becomes *2000000*). Four checks prevent this:
 
 * Half of the letters of a lemma come from the form,
   unless lemmas of training are often far from their forms.
-* Numbers stay as they are, except thousands marks:
-  if most lemmas of training leave them out (1,000, 1000), all do.
+* Numbers stay as they are, except thousands marks: if most lemmas of training leave them out
+  (*1,000* has the lemma *1000*), all do.
 * Symbols and emoji, which have neither letters nor digits, are their own lemmas.
 * A rule counts for more if forms of training with the same ending had the same change. It counts
-  for less if it takes away letters that it never took away in training (-les instead of -ies, for
-  -y): see Endings.
+  for less if it takes away letters that it never took away in training (such as *-les*, with a rule
+  that makes *-y* from *-ies*): see Endings.
 
 All of this comes from the forms and lemmas of training, which the folder of every model has.
 """
@@ -200,8 +200,8 @@ class Endings:
         """Return what each rule's score gains by the ending of a new form: 0 for all rules,
         if they change its end in the same way.
 
-        The ending is the longest one, of at most _ENDING characters, for which training has the
-        change of any of the rules.
+        The ending is the longest one, of at most _ENDING characters, with which enough forms of
+        training had one of the changes of these rules.
         """
         changes = [(rule.end, rule.suffix.lower()) for rule in rules]
         if len({*changes}) > 1 and max(changes)[0] < len(form):

@@ -86,8 +86,8 @@ class SimilarVocabulary(Vocabulary):
         self._remembered = lru_cache(_REMEMBERED)(self._closest)
 
     def encode(self, values: Iterable[str]) -> list[int]:
-        """Return the numbers of the values; of unknown ones, of a similar value,
-        or UNKNOWN if there is none.
+        """Return the numbers of the values; an unknown value gets the number of a similar value, or
+        UNKNOWN if there is none.
         """
         get = self._numbers.get
         return [
@@ -140,8 +140,8 @@ class SimilarQuotes(SimilarVocabulary):
         return a known form, or a dash, unchanged.
 
         If a known form is similar only in another case, return the form with the marks of that
-        known form. If no known form is similar, replace each mark that no known form has by a
-        similar one.
+        known form. If no known form is similar, replace each mark that occurs in no known form by a
+        similar one that does.
         """
         if form in self or not _MARKS.search(form) or not plain(form).strip("-"):
             return form
@@ -222,11 +222,12 @@ def looks_up_similar(contents: Mapping[str, Any]) -> bool:
 
 
 def attribute_vocabulary(attribute: str, symbols: Iterable[str], similar: bool) -> Vocabulary:
-    """Return the vocabulary of an attribute; with ``similar``, of one of forms,
-    a SimilarVocabulary.
+    """Return the vocabulary of an attribute: a SimilarVocabulary if ``similar`` is true and the
+    attribute is read from forms.
 
     Raises:
-        OptimalStepError: unknown attribute, a repeated value, or no sets.
+        OptimalStepError: the attribute is unknown, a value is repeated, or an attribute of sets has
+            no value.
     """
     reads_forms = attribute in ATTRIBUTES and ATTRIBUTES[attribute].column == "forms"
     return (

@@ -61,7 +61,8 @@ class TagSets:
         self._known = {*map(tuple, self.sets.tolist())}
         self._forms = np.ones(len(self.sets)) if forms is None else np.array(forms, np.float64)
         # ``_alike``: by column, a number for each value, the same for values that are taken to be
-        # in the same sets. ``_kinds``: by column, int[sets], these numbers, else the values.
+        # in the same sets. ``_kinds``: by column, int[sets], these numbers if the column has them,
+        # else the values themselves.
         self._alike = {"feats": feats} if feats is not None else {}
         self._kinds = [self._kind(c, values) for c, values in enumerate(self.sets.T)]
         self._fitting = cache(self._find_fitting)

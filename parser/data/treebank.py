@@ -1,4 +1,4 @@
-"""Gold data: sentences with their trees, read from CoNLL-U as strictly as input to parse
+"""Gold data: sentences with their trees, read from CoNLL-U as strictly as the input of parsing
 (conllu/stream.py).
 
 Gold data must meet further conditions: it is text in UTF-8, its trees have exactly one root, and
@@ -162,7 +162,7 @@ class Treebank:
     @cached_property
     def trees(self) -> Trees:
         """The gold trees, packed for the oracles."""
-        # brings the compiled kernels, which reading by itself does not need
+        # loads the compiled kernels, which reading by itself does not need
         from oracles import Trees
 
         return Trees.from_heads((sentence.heads for sentence in self.sentences), partial=True)
@@ -468,7 +468,7 @@ class TrainingFiles:
 
         Args:
             dev: the dev split, if it is not held out.
-            folder: where files are written, if a split has not all sentences of its files.
+            folder: where files are written, if a split does not have all sentences of its files.
             treebank: one of ``names``, whose sentences alone are wanted; None: all sentences.
         """
         paths = SplitFiles(self.paths, self.names).of_treebank(treebank)

@@ -167,8 +167,8 @@ class Vocabularies:
 
     @property
     def predicted(self) -> list[str]:
-        """The names of the tasks' predictions: of tags and the lemma, keys of PREDICTED;
-        of others, their own.
+        """The names of the tasks' predictions: keys of PREDICTED for tags and lemmas, the task's
+        own names for other predictions.
         """
         return [name for task in self.tasks for name in task.predicted]
 
@@ -216,8 +216,8 @@ class Vocabularies:
         """Return the forms of the tokens of sentences as lemmas are predicted from them;
         see tokens_of().
 
-        They are in NFC. A form whose lemma is unknown gets the quotes of one whose lemma is known,
-        or else those quotes that forms with lemmas have.
+        They are in NFC. A form without a known lemma gets the quotes of a similar form that has
+        one. If there is no such form, it gets quotes that occur in forms with lemmas.
         """
         tokens = tokens_of(map(self._spelled_for_lemmas, sentences))
         return tokens if self.lemmas is None else [*map(self._with_known_lemmas.spelled, tokens)]

@@ -2,8 +2,8 @@
 ROOT, UNKNOWN.
 
 The values of some attributes are sets of elements, such as FEATS, a set of Attribute=Value pairs. A
-set is embedded as the sum of its elements' vectors, so that what is learned of ``Case=Nom`` serves
-every value that contains it.
+set is embedded as the sum of its elements' vectors, so that what is learned about ``Case=Nom``
+serves every value that contains it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class SetVocabulary(Vocabulary):
         for number, elements in enumerate(sets):
             for element in elements:
                 having.setdefault(element, []).append(number)
-        # the values with an element
+        # for each element, the numbers of the values that have it
         self._having = {element: np.array(numbers) for element, numbers in having.items()}
         self._remembered = lru_cache(_REMEMBERED)(self._closest)
 
@@ -141,8 +141,8 @@ class SetVocabulary(Vocabulary):
         return ValueCounts(len(self.symbols), self.elements.n_elements)
 
     def encode(self, values: Iterable[str]) -> list[int]:
-        """Return the numbers of the values; for unknown ones, of the known value with the largest
-        share of common elements.
+        """Return the numbers of the values; an unknown value gets that of the known value with the
+        largest share of common elements.
         """
         get = self._numbers.get
         return [
@@ -210,7 +210,8 @@ def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
     """Return the vocabulary of an attribute with these values: a SetVocabulary if they are sets.
 
     Raises:
-        OptimalStepError: unknown attribute, a repeated value, or no sets.
+        OptimalStepError: the attribute is unknown, a value is repeated, or an attribute of sets has
+            no value.
     """
     if attribute not in ATTRIBUTES:
         near = did_you_mean(attribute, ATTRIBUTES)

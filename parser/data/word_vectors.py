@@ -2,8 +2,8 @@
 or read from a file of word2vec or fastText.
 
 Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector gets the mean vector
-of the forms seen least often: an unknown form is rare, so what the classifier learned of rare forms
-applies.
+of the forms seen least often: an unknown form is rare, so what the classifier learned about rare
+forms applies.
 
 Formats: word2vec and GloVe, as text or binary, and fastText. Text has a line for each word: the
 word and its numbers, separated by blanks. A first line, which GloVe lacks, has the number of words
@@ -153,7 +153,8 @@ class WordVectors:
             path: the file.
             limit: how many vectors are read, from the first on; None for all.
             wanted: the values that need vectors; None for all. A binary file of fastText has
-                vectors for all values: it makes them of characters for words that it does not know.
+                vectors for all values: for words that it does not know, it makes them from
+                characters.
 
         Raises:
             VectorFileError: the file is missing, damaged or in another format.
@@ -210,8 +211,8 @@ class _VectorFile(NamedTuple):
     Attributes:
         forms: the words, each once, in the order of the file.
         vectors: float32[forms, dimensions].
-        from_characters: makes float32[dimensions] of the characters of any other form;
-            None if the file cannot.
+        from_characters: makes float32[dimensions] from the characters of any other form; None if
+            the file cannot.
     """
 
     forms: list[str]

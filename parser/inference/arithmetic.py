@@ -82,7 +82,7 @@ def quantized(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return integers, int8[outputs, inputs], and scales, float32[outputs];
     their products are the rounded weights.
     """
-    # weights of a forged model may be of any size
+    # weights of a forged model may be arbitrarily large
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.nan_to_num(weights)
         scales = (np.abs(finite).max(axis=1, initial=0) / np.float32(INT8_SCALE)).astype(np.float32)

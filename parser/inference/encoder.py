@@ -166,7 +166,7 @@ class FrozenEncoder:
                 of_task = self._score(task, outputs, sentences)
                 scores |= of_task
                 if product is not None:
-                    # weights of a forged model may be of any size
+                    # weights of a forged model may be arbitrarily large
                     with np.errstate(over="ignore", invalid="ignore"):
                         shares |= {column: softmax(of_task[column]) for column in task.expected}
                         expected = [

@@ -58,7 +58,7 @@ class FrozenHeadScorer:
         self._relation_product = matrix(by_output[:, :-1], by_output[:, -1])
         self._relation_bias = tensors["relation_product.bias"]
 
-    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
+    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be huge
     def log_probabilities(
         self,
         vectors: np.ndarray,

@@ -46,7 +46,7 @@ class FrozenLSTM:
         sides = forwards, backwards
         self.hidden = forwards["weight_hh_l0"].shape[1]
         self.inputs = np.concatenate([side["weight_ih_l0"] for side in sides])
-        # weights of a forged model may be of any size
+        # weights of a forged model may be arbitrarily large
         with np.errstate(over="ignore", invalid="ignore"):
             self.bias = np.concatenate([side["bias_ih_l0"] + side["bias_hh_l0"] for side in sides])
         self._arithmetic = arithmetic

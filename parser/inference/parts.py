@@ -117,7 +117,7 @@ def _(
     part: PretrainedTokenizer, spec: ClassifierSpec, tensors: Tensors, reader: SentenceReader
 ) -> SentenceReading:
     part_tensors = under(f"{part.name}.", tensors)
-    # weights of a forged model may be of any size
+    # weights of a forged model may be arbitrarily large
     with np.errstate(over="ignore", invalid="ignore"):
         mix = softmax(part_tensors["mix"][None])[0][:, None] * part_tensors["scale"]
     projection = SinglePrecision().matrix(

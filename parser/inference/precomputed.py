@@ -1,12 +1,12 @@
 """Precomputed hidden activations: a slot's share in the hidden units for each value that it reads
 (Chen and Manning 2014).
 
-The hidden layer of a configuration is then a sum of rows, one for each slot, for any length of the
-vectors. The rows of a one-hot slot are its weights; for a slot that reads vectors, they are the
+The hidden layer of a configuration is then a sum of rows, one for each slot, whatever the length of
+the vectors. The rows of a one-hot slot are its weights; for a slot that reads vectors, they are the
 vectors times its part of the weights. The rows of all values of a large vocabulary would not fit
 into memory. So they are computed only for the values in the given sentences, once per call, by one
-matrix product. The row of a value is the same, to the last bit, for any other values computed with
-it.
+matrix product. The row of a value is the same, to the last bit, whatever other values are computed
+with it.
 
 Classifier.forward is the reference implementation. Compiled parsers add up the slots of a word only
 once for each type (precomputed_tokens.py). Exploration multiplies many configurations at a time
@@ -181,7 +181,7 @@ def with_arcs(score: Scorer, weights: ClassifierWeights, sentences: Sentences) -
     )
 
     def both(features: np.ndarray) -> np.ndarray:
-        # weights of a forged model may be of any size
+        # weights of a forged model may be arbitrarily large
         with np.errstate(over="ignore", invalid="ignore"):
             return score(features) + arc_scores(
                 features[:, arcs.word] - N_RESERVED, features[:, arcs.head] - N_RESERVED

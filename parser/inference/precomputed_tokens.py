@@ -212,7 +212,7 @@ class TokenActivations(ABC):
             ``relation_rows[a] + r``; NO_NODE if no relation is read there.
     """
 
-    # weights may be of any size; parsing must yield trees anyway
+    # weights may be arbitrarily large; parsing must yield trees anyway
     @np.errstate(over="ignore", invalid="ignore")
     def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int) -> None:
         nothing = maker.for_values(np.full((len(table.attributes), 1), ABSENT, np.int32))

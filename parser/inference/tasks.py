@@ -99,7 +99,7 @@ def _(
         _vectors(tensors, "outputs.", task.lemmas.rules), tensors["bias"]
     )
 
-    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
+    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be huge
     def scores(
         tag_scores: Mapping[str, np.ndarray],
         shares: Mapping[str, np.ndarray],
@@ -124,7 +124,7 @@ def _expected(tensors: Tensors, columns: Mapping[str, Vocabulary]) -> dict[str, 
     return {column: SinglePrecision().matrix(table.T) for column, table in vectors.items()}
 
 
-@np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
+@np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be huge
 def _vectors(tensors: Tensors, prefix: str, values: Vocabulary) -> np.ndarray:
     """Return float32[values, size], the vectors of values, or of rules,
     whose tensors have a prefix (networks/tasks.py).

@@ -6,8 +6,8 @@ for each piece. Attention, sums and normalization are in single precision. A mod
 tuned encoder with its matrices in 8 bits.
 
 Each piece is computed by itself, except that it attends to the pieces of its window; so a vector
-depends on its sentence alone, whatever sentences are read with it. The reference implementation,
-networks/pretrained.py, computes the same with transformers.
+depends only on its sentence, whatever other sentences are read with it. The reference
+implementation, networks/pretrained.py, computes the same with transformers.
 """
 
 from __future__ import annotations

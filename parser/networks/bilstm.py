@@ -3,13 +3,13 @@ a vector for each token.
 
 The input of a token is the vectors of its parts, side by side (parts.py); the artificial root is
 the first token of its sentence. Each layer reads the outputs of the layer below, in both
-directions. Tasks such as tags may read the outputs of a layer; the next one then also reads their
-expected vectors (tasks.py). In training, whole vectors of parts are dropped. Between layers, the
-same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
+directions. Tasks such as tags may read the outputs of a layer; the next layer then also reads the
+expected vectors of the tasks (tasks.py). In training, whole vectors of parts are dropped. Between
+layers, the same numbers are dropped at all tokens of a sentence (Gal and Ghahramani 2016).
 
 Inside the layers, the tokens of a batch lie in the order of packed sequences (lstm.py); before and
-after, sentence by sentence. The vectors of a sentence depend on its batch only by rounding: the
-library that computes the products may add up in another order.
+after, sentence by sentence. The other sentences of a batch change a sentence's vectors only by
+rounding: the library that computes the products may add up in another order.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ class BiLSTM(TokenRepresentation):
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
-        """On the CPU, return an encoder without torch that shares the parameters' memory;
-        else one that runs on the GPU.
+        """Return an encoder without torch that shares the parameters' memory on the CPU; if the
+        parameters are on a GPU, return one that runs there.
         """
         if not self.reserved.is_cpu:
             if int8:
@@ -197,8 +197,8 @@ class BiLSTM(TokenRepresentation):
     def _encoded(
         self, values: Tensor, lengths: np.ndarray, dropping: bool, layers: int
     ) -> tuple[Packing, Tensor, dict[str, Tensor]]:
-        """Return the outputs of the last of some layers, float32[rows, 2 * hidden],
-        and the scores of tasks up to there.
+        """Return the outputs of layer ``layers`` (from 1), float32[rows, 2 * hidden], and the
+        scores of the tasks that read this layer or a lower one.
         """
         packing = Packing.of(lengths, self.reserved.device)
         outputs = self._embed(values, lengths, dropping)[packing.elements]
@@ -313,8 +313,8 @@ class BiLSTM(TokenRepresentation):
     def _scored(
         self, task: TaskModule, outputs: Tensor, packing: Packing, dropping: bool
     ) -> dict[str, Tensor]:
-        """Return the scores that a task makes of float32[rows, 2 * hidden]: by column,
-        float32[rows, values].
+        """Return the scores of a task from the outputs of its layer, float32[rows, 2 * hidden]: by
+        column, float32[rows, values].
         """
         if dropping and task.dropout:
             outputs = outputs * _sentence_mask(outputs, packing, task.dropout)

@@ -248,8 +248,8 @@ class Classifier(nn.Module):
             (name, column) for name, columns in self.embedded_columns.items() for column in columns
         ]
         if self.embedded is not None:
-            # One split: its gradients are concatenated at once.
-            # One product for all slots would need them transposed.
+            # With one split, the gradients of all slots are concatenated at once. One product for
+            # all slots would need the weights transposed.
             parts = self.embedded.weight.split(self.sizes_of_slots, dim=1)
             yield from (
                 (name, column, weights)

@@ -1,8 +1,8 @@
 """Building blocks of the networks: layers of a spec's sizes, activations, dropout, and padding.
 
-A dropout mask takes one draw of torch's generator, as the seed of a hash of each number's place. On
-a CPU, torch's generator is serial: drawing a mask with it takes half as long as the matrix
-products.
+A dropout mask draws only one number from torch's generator: the seed of a hash, which is computed
+for the place of each number of the mask. On a CPU, torch's generator is serial: drawing a mask with
+it takes half as long as the matrix products.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def dropout_mask(values: Tensor, share: float) -> Tensor | None:
 
 
 def bernoulli_mask(values: Tensor, share: float) -> Tensor:
-    """Return the same for 0 < share < 1, drawn number by number by torch's generator."""
+    """Return such a mask for 0 < share < 1; torch's generator draws each of its numbers."""
     return torch.empty_like(values).bernoulli_(1 - share).div_(1 - share)
 
 

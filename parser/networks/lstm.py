@@ -5,8 +5,9 @@ The rows of a batch are the first tokens of all sequences, the longest sequence 
 second tokens, and so on. So the rows of a step are adjacent, and there is no padding. torch's
 PackedSequence has the same order, but on a CPU torch reads it in a dozen small operations a step;
 its oneDNN reads only padded batches, which are larger. Here torch computes the products of a step,
-into allocated matrices, and one kernel the rest; oneDNN computes the large products over all steps.
-torch's own LSTM is the reference implementation, and reads on other devices.
+into allocated matrices, and one kernel computes the rest; oneDNN computes the large products over
+all steps. torch's own LSTM is the reference implementation; on other devices, it reads the
+sequences.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _HALF, _ONE = np.float32(0.5), np.float32(1)
 
 Step = tuple[int, int, int, int]
 """The first row of a step, how many rows it has, the first row of the previous step, and how many
-sequences go on from it.
+sequences go on from that step.
 """
 
 
@@ -189,15 +190,16 @@ def _forward(start, n, before, m, gates, cells, squashed, states):
 def _backward(
     start, n, before, m, gates, cells, squashed, states, by_state, by_cell, by_gate, earlier
 ):
-    """Compute the derivatives of a step from those by its states and cells; without the product
-    with the recurrent weights.
+    """Compute the derivatives with respect to a step's gates from those with respect to its states
+    and cells; without the product with the recurrent weights.
 
     Args:
         start, n, before, m: see Step.
         gates, cells, squashed, states: as _forward() has left them.
-        by_state, by_cell: float[rows, hidden], by the outputs; the previous step's rows of
-            ``by_cell`` are overwritten.
-        by_gate: float[rows, 4 * hidden], overwritten: by the inputs.
+        by_state, by_cell: float[rows, hidden], derivatives with respect to the states and the
+            cells; the previous step's rows of ``by_cell`` are overwritten.
+        by_gate: float[rows, 4 * hidden], overwritten: derivatives with respect to the inputs of the
+            gates.
         earlier: float[rows, hidden], overwritten: the previous states.
     """
     hidden = cells.shape[1]

@@ -84,7 +84,7 @@ def prepare(
     Args:
         wanted: the plan's settings of parts.
         reader: the part's reader of whole sentences, if it is ``in_sentences``.
-        sentences: of each part of the treebank, with the part's rows only.
+        sentences: the sentences of each split of the treebank, with only the rows of ``part``.
     """
     raise TypeError(
         f"nothing prepares {part.name}: register a function with "

@@ -11,10 +11,10 @@ each value. The layers above read the expected vector of the tag, under this dis
 second table. If values are sets, as in feats, the vectors of both tables include the sum of vectors
 of the elements: knowledge about ``Case=Nom`` serves every value that contains it.
 
-*Lemmas*. A softmax over the rules that make lemmas of forms (data/lemma_rules.py). The hidden layer
-is the sum of the vectors of the form's affixes and trigrams, and of the expected vectors of its
-tags. A rule's vector includes the sum of the vectors of its casing, its edit at the front, and its
-edit at the end. Lemmas are learned after the parser (training/lemma_training.py), and change
+*Lemmas*. A softmax over the rules that make lemmas from forms (data/lemma_rules.py). The hidden
+layer is the sum of the vectors of the form's affixes and trigrams, and of the expected vectors of
+its tags. A rule's vector includes the sum of the vectors of its casing, its edit at the front, and
+its edit at the end. Lemmas are learned after the parser (training/lemma_training.py), and change
 nothing else: learned at the same time (Straka 2018, Section 3.2), in one run, they cost 0.5 LAS on
 UD 2.2 hu.
 
@@ -94,14 +94,14 @@ class TaskModule(nn.Module):
         nothing if there is no gold data.
 
         Args:
-            gold: int32[rows, tokens], the part of Task.gold() that belongs to them.
+            gold: int32[rows, tokens], the part of Task.gold() for the encoded tokens.
             dropping: whether dropout is in force.
         """
         yield from ()
 
     def keep(self, columns: Collection[str]) -> None:
-        """Leave the weights that predict some columns as they are:
-        nothing is to be learned of them.
+        """Do not train the weights that predict some columns: there are no gold values for these
+        columns.
         """
 
 
@@ -191,8 +191,8 @@ class Tagger(TaskModule):
         }
 
     def expected(self, scores: Mapping[str, Tensor]) -> Tensor:
-        """Return float32[..., size], side by side the expected vectors of tags under the
-        distributions with these scores.
+        """Return float32[..., size], the expected vectors of the columns side by side; the softmax
+        of the scores is the distribution over tags.
         """
         return torch.cat(
             [scores[task].softmax(-1) @ vectors() for task, vectors in self.inputs.items()], dim=-1
@@ -202,7 +202,7 @@ class Tagger(TaskModule):
         self, encoded: EncodedTokens, gold: np.ndarray, dropping: bool
     ) -> Iterator[tuple[str, Tensor]]:
         """Yield the loss of each column: minus the mean log probability of the gold values."""
-        # biases are in alphabetical order
+        # in the order of outputs: biases are in alphabetical order
         for column, numbers in zip(self.outputs, gold, strict=True):
             words = np.flatnonzero(numbers >= N_RESERVED)  # elsewhere there is nothing to learn
             if len(words):

@@ -74,8 +74,8 @@ class GivenSetting:
         return f"{self.name}.".startswith(f"{key}.")
 
     def touches(self, key: str) -> bool:
-        """Return whether it changes ``key``: it is in this group,
-        or is a group that ``key`` is in.
+        """Return whether the word changes ``key``: it gives ``key`` or a setting in this group, or
+        it gives a group that ``key`` is in.
         """
         return self.is_in(key) or f"{key}.".startswith(f"{self.name}.")
 

@@ -125,12 +125,12 @@ UpdateStep = StrEnum("UpdateStep", ["early", "max_violation"])
 """
 
 CHANGES = ("capitals", "lower", "quotes")
-"""The changes of the forms of a sentence, one of which it may have; see
+"""The changes that training makes to the forms of sentences, at most one to a sentence; see
 training/examples/augmentation.py.
 """
 
 AUGMENTS = (*CHANGES, "unfinished")
-"""The ways in which training changes sentences: of their forms, or without the final mark."""
+"""The ways in which training changes sentences: a change of the forms, or no final mark."""
 
 _EPOCHS = 100_000
 
@@ -159,8 +159,8 @@ _PRETRAINED, _PLACE = PathSetting(PathKind.PRETRAINED), PathSetting(PathKind.FOL
 def number(
     lowest: float, highest: float, what: str, *, default: Any = MISSING, **ends: bool
 ) -> Any:
-    """Return a field that is a number, or a dictionary of numbers, with its range; ``ends``:
-    above, below.
+    """Return a field that is a number, or a dictionary of numbers, with its range. ``ends``:
+    ``above`` and ``below``; see Range.
     """
     return field(default=default, metadata=between(lowest, highest, what, **ends))
 

@@ -1,5 +1,5 @@
-"""The setting that was meant where none has the given name: the nearest names,
-and words that other toolkits use.
+"""Suggestions for the name of a setting that does not exist: the nearest names, and settings for
+words that other toolkits use.
 
 The words are those of spaCy's, Stanza's, SuPar's and UDPipe's options, of Hugging Face's and
 Lightning's trainers, and of torch. A wrong suggestion is worse than none: words that stand for
@@ -20,13 +20,13 @@ from parser.settings.given import Given
 from parser.settings.groups import keys
 
 _FOLDER = "hydra.run.dir"
-# How alike a name must be to be meant although another group or whole name is;
-# how alike a word of another toolkit.
+# The lowest similarity, from 0 to 1, of a name in another group or of a whole name; and the lowest
+# similarity of a word of another toolkit.
 _SURE, _WORD = 0.85, 0.8
 _OF_HYDRA = (_FOLDER, "hydra.sweep.dir", "hydra.sweep.subdir")
 
-# By setting, or by several: what it is called elsewhere. A last part of settings may stand here
-# too, to say which is meant.
+# By one or several settings: their names elsewhere. The last part of the names of settings here may
+# also be listed, to say which of these is meant.
 _ELSEWHERE = {
     "first_pass.epochs second_pass.epochs online.iterations": (
         "epochs epoch max_epochs num_epochs n_epochs num_train_epochs n_iter iterations max_steps"
@@ -236,7 +236,7 @@ def nearest_settings(name: str) -> list[str]:
             if key.startswith(f"{group}.") or key in inside.get(key.rpartition(".")[2], [])
         ]
         ends = dict.fromkeys(key.rpartition(".")[2] for key in WORDS[last])
-        # pretrained.lr
+        # pretrained.lr means pretrained.learning_rate
         called_alike = [key for end in ends if group in groups for key in inside.get(end, [])]
         return own or called_alike or WORDS[last]
     by_last = _by_last(names)
@@ -285,10 +285,11 @@ def meant_value(key: str, value: str, known: Iterable[str]) -> str:
 
 
 def meant_oracle(value: str, known: Iterable[str], system: str) -> str:
-    """Return the hint for an error about an unknown oracle: one of a transition system's own, if
-    one is near, or of another's.
+    """Return the hint for an error about an unknown oracle: an oracle of the transition system, if
+    one is near, or else of another system.
 
-    The system's first oracle is what is called its dynamic oracle; all but swap's are exact.
+    ``dynamic`` means the system's first oracle. So does ``exact``, except for swap, whose first
+    oracle is not exact.
     """
     own = transitions.system_class(system).oracles if system in transitions.names() else ()
     if not own:

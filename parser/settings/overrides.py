@@ -189,8 +189,8 @@ def check_overrides(given: Given, *, sweep: bool) -> None:
 
 
 def _check_option(word: str, given: Given) -> None:
-    """Refuse an option that neither hydra nor this command has, if it is near one,
-    or is a setting.
+    """Refuse an option that neither hydra nor this command has, if it resembles an option or a
+    setting.
     """
     name, _, value = word.partition("=")
     if name in SHORT_OPTIONS or any(option.startswith(name) for option in OPTIONS):
@@ -286,11 +286,11 @@ def explained(error: Exception, given: Given) -> SettingsError | None:
 
 
 def _is_raised_by_hydra(error: BaseException) -> bool:
-    """Return whether hydra, or a library that it called, has raised an error,
-    rather than what hydra runs.
+    """Return whether hydra, or a library that it called, has raised an error, rather than code that
+    hydra runs.
 
-    Hydra runs jobs, resolvers and callbacks: their errors come from code that neither hydra nor
-    Python brings.
+    Hydra runs jobs, resolvers and callbacks: their errors come from code that is neither hydra's
+    nor Python's.
     """
     for frame in _frames(error):
         package = str(frame.f_globals.get("__name__")).partition(".")[0]
@@ -322,8 +322,8 @@ def _meant(said: str, given: Given) -> str:
 
 
 def _members(key: Key) -> list[str]:
-    """Return the values of a setting that is a member of an enumeration, or null;
-    nothing for another setting.
+    """Return the possible values of a setting whose values are members of an enumeration; nothing
+    for other settings.
     """
     kinds = [
         kind

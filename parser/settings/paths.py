@@ -100,9 +100,8 @@ def for_hydra(
             commas never separate.
 
     Raises:
-        SettingsError: a value could be one path or several (the message says how to write it),
-            or a dictionary has a name
-        twice, or a word is not text.
+        SettingsError: a value could be one path or several (the message says how to write it), a
+            dictionary has a name twice, or a word is not text.
     """
     all_settings = {**settings, **_OF_HYDRA}
     return [_word(word, all_settings, sweep) for word in words]
@@ -226,7 +225,7 @@ def _plain(text: str) -> str:
 
 
 def _has_interpolation(text: str) -> bool:
-    """Return whether ``${`` in a text has a meaning for OmegaConf, be it an escape."""
+    """Return whether ``${`` in a text has a meaning for OmegaConf, also if it is escaped."""
     try:
         OmegaConf.create([text])
     except GrammarParseError:

@@ -106,7 +106,7 @@ class PassPlan:
     """A pass.
 
     Attributes:
-        name: in messages, and of its stages in metrics.json.
+        name: names the pass in messages, and its stages in metrics.json.
         epochs: over the examples, or the sentences.
         trees: which trees it learns from.
     """
@@ -251,8 +251,8 @@ class NetworkPlan:
 
     @property
     def task_weights(self) -> Mapping[str, float]:
-        """By what a task of the encoder learns,
-        the weight of its loss relative to the parser's loss.
+        """By name, the weight of each loss of the encoder's tasks, relative to the parser's loss;
+        see Task.weights().
         """
         return {
             learned: weight

@@ -1,6 +1,6 @@
-"""Rules between settings: each yields a message that says what is wrong, and how to mend it.
+"""Rules between settings: each yields a message that says what is wrong, and how to fix it.
 
-By the classes of groups.py, hydra itself refuses wrong types, keys and most words. Ranges, and
+With the classes of groups.py, hydra itself refuses wrong types, keys and most words. Ranges, and
 words that other packages define, are declared there and checked here.
 """
 

@@ -268,7 +268,7 @@ def _vectors(model: NetworkModel, settings: Any) -> str | None:
         for name in model.vocabularies.by_attribute
         if name in model.spec.embeddings and name in ATTRIBUTES
     ]
-    # nothing else stays as it is
+    # training keeps only word vectors as they are
     likely = [name for name in embedded if not model.spec.embeddings[name].trained]
     likely += [name for name in (settings.vectors.attribute, "form", "lower") if name in embedded]
     return likely[0] if likely else None

@@ -69,8 +69,8 @@ class TextCharacters(NamedTuple):
         shapes: uint64[n + 1], of their classes.
         chunks: int32[n], for each character the number of its chunk, which ends at white space;
             0 for white space.
-        chunk_starts, chunk_ends: int32[chunks];
-            the chunks 0 and the one between paragraphs are empty.
+        chunk_starts, chunk_ends: int32[chunks]; chunk 0, and the chunk at the end of each
+            paragraph, are empty.
     """
 
     codes: np.ndarray
@@ -134,7 +134,7 @@ def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
         piece = unicodedata.normalize("NFC", cluster)
         composed.append(piece)
         last = len(cluster) - 1
-        fewer = len(cluster) - len(piece)  # so many further characters are in the first one
+        fewer = len(cluster) - len(piece)  # the first one of the piece stands for so many more
         starts += [place, *(place + min(max(fewer, 0) + n, last) for n in range(1, len(piece)))]
         ends += [place + min(max(fewer, 0) + n, last) + 1 for n in range(len(piece))]
         place += len(cluster)

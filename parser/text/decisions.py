@@ -2,14 +2,14 @@
 in two bytes for each feature.
 
 A decision, such as whether a token ends at a place, has atoms: numbers that describe it, 0 where
-there is nothing to describe. A template is a conjunction of atoms, and a feature a template with
-the values of its atoms; if one is missing, so is the feature. The key of a feature is a hash of
-both. The sum of the weights of its features is the score of a decision, and above a threshold it is
-made.
+there is nothing to describe. A template is a conjunction of atoms. A feature is a template with the
+values of its atoms; if an atom is missing, so is the feature. The key of a feature is a hash of
+template and values. The score of a decision is the sum of the weights of its features. If the score
+is above a threshold, the answer is yes.
 
 ``Weights`` is a hash table whose entries are 16 bits: a check of 8 bits of the key, and the weight
-as one of 255 steps. Of the features that training never saw, one in some 200 gets the weight of
-another.
+as one of 255 steps. About one in 200 features that training never saw gets the weight of another
+feature.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ NO_ATOM = -1
 
 
 def compiled_templates(templates: Sequence[str], atoms: Sequence[str]) -> np.ndarray:
-    """Return int32[templates, most atoms]: the numbers of the atoms that each template names,
-    with blanks between them.
+    """Return int32[templates, most atoms]: the numbers of the atoms that each template names;
+    blanks separate the names.
     """
     numbers = {name: number for number, name in enumerate(atoms)}
     table = np.full((len(templates), _MOST), NO_ATOM, np.int32)
@@ -162,8 +162,8 @@ def _insert_forms(table, hashes, values):
 
 
 def with_listed(table: np.ndarray, hashes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """Return a copy of a table of forms in which forms are abbreviations; it is larger if it must
-    be, to stay a quarter empty.
+    """Return a copy of a table of forms in which these forms are abbreviations. The copy is larger
+    if needed, so that a quarter of it stays empty.
 
     Args:
         table: uint32[2^k]; see packed_forms().

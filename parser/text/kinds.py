@@ -59,7 +59,7 @@ _FILE = rf"{_NAME}(?:\.{_NAME})*\.(?:{_EXTENSIONS})\b"
 _PATH = rf"(?:~|\.{{1,2}})?(?:/[\w.-]+){{2,}}/?{_END}|[A-Za-z]:\\\S+{_END}"
 _UNFINISHED = r"(?:[-+.]?(?:alpha|beta|rc|dev|pre)[.-]?\d*)?(?!\w)"
 
-# In the order of which wins where several match.
+# If several kinds match, the first one wins.
 KINDS = {
     "url": rf"(?:https?|ftp)://{_ADDRESS}|www\.{_ADDRESS}",
     "email": rf"[\w.+-]{{1,64}}@{_NAME}(?:\.{_NAME})+",
@@ -135,8 +135,8 @@ def joined_places(text: TextCharacters, kinds: Iterable[str], version: int = VER
 
 
 def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[str, int, int]]:
-    """Yield the kind of each stretch of a text that is of a kind, and where it begins and ends;
-    each is within one chunk.
+    """Yield the stretches of a text that are of a kind: the kind, and where the stretch begins and
+    ends. Each is within one chunk.
 
     ``version``: the version of the patterns that the tokenizer was trained with.
     """
@@ -157,8 +157,8 @@ def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[s
 def join_abbreviations(
     text: TextCharacters, abbreviations: Collection[str], joined: np.ndarray
 ) -> None:
-    """Mark the places within abbreviations with marks or digits within, such as *z.B.*;
-    see joined_places().
+    """Mark the places within abbreviations that contain marks or digits, such as *z.B.*; see
+    joined_places().
 
     ``abbreviations``: as folded() gives them.
     """

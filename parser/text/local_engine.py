@@ -1,9 +1,9 @@
 """Parsing of many files by several processes of this machine, each of which loads the model once.
 
-A process works on one file at a time. When a process dies, such as for want of memory, the files in
-progress are tried again, each alone; a file at which a process dies again is given up, and named.
-Then the remaining files are parsed side by side. Ctrl-C, or whatever else stops this process, ends
-all of its processes at once; files in progress leave nothing behind.
+A process works on one file at a time. When a process dies, for example because memory ran out, the
+files in progress are tried again, one at a time; a file at which a process dies again is given up,
+and named. Then the remaining files are parsed side by side. Ctrl-C, or whatever else stops this
+process, ends all of its processes at once; files in progress leave nothing behind.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def parse_shards(
 
 
 class _Pool:
-    """Processes that parse. At the end of a ``with`` they are dead.
+    """Processes that parse. The end of a ``with`` block kills them.
 
     Attributes:
         under_way: the files in progress, also after a process has died.

@@ -34,9 +34,10 @@ PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 # A rule is tried with new forms if training saw it with at least this many forms,
 # and with at least this share of the forms that it fits.
 _LEAST_FORMS, _LEAST_SHARE = 2, 0.08
-# A form that training saw this often is decided as a form; a rarer one may be a slip.
+# A form that training saw this often is decided by how it was split; a rarer one may be a slip of
+# the annotators.
 _OFTEN = 4
-# The longest end of a form that a rule rewrites.
+# The length of the longest end of a form that a rule rewrites.
 _LONGEST_END = 7
 _KEPT_FORMS = 100_000
 
@@ -47,7 +48,8 @@ class Rule(NamedTuple):
     """A way to split a token.
 
     Attributes:
-        kind: SUFFIX: the token ends in ``part``; PREFIX: it begins with it; MARK: it has it within.
+        kind: SUFFIX: the token ends in ``part``; PREFIX: the token begins with ``part``; MARK:
+            ``part`` is within the token.
         part: of the token, folded.
         words: SUFFIX: what ends the first word, and the words after it; PREFIX: the words before
             the last one, and what begins the last one; MARK: none, the mark becomes the second
@@ -117,8 +119,8 @@ def _common(first: str, second: str) -> int:
 
 @dataclass(frozen=True)
 class SplitCandidate:
-    """A rule that fits a token: its words, and uint64[atoms] of the decision without those of the
-    neighbours.
+    """A rule that fits a token, the words that it gives, and the atoms of the decision,
+    uint64[atoms], without those of the neighbours.
     """
 
     rule: Rule
@@ -179,7 +181,7 @@ class MultiwordRules:
         exact: defaultdict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for (form, words), count in split.items():
             if form_rules := possible[form, words]:
-                # the one that most forms have
+                # of several rules, the one that most forms have
                 rules[folded(form)][max(form_rules, key=support.__getitem__)] += count
             else:
                 exact[form][words] += count
@@ -353,8 +355,8 @@ class WordSplitter:
         return atoms
 
     def _hashes(self, form: str) -> tuple[int, int, int]:
-        """Return the hashes of a form, of its first two and of its last two characters;
-        of no form, those of a blank.
+        """Return the hashes of a form, of its first two and of its last two characters; for an
+        empty form, those of a blank.
         """
         if (hashes := self._neighbours.get(form)) is None:
             shown = form or " "

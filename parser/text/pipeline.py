@@ -146,7 +146,7 @@ class TextPipeline:
             tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
             abbreviations: the user's own; see read_abbreviations().
             treebank: in a model of several treebanks, the one that the text resembles; None: the
-                one that it is parsed as by default.
+                model's default treebank.
 
         Raises:
             TokenizerError: there is no tokenizer, or it cannot be loaded.
@@ -349,7 +349,7 @@ def tokens_of_block(block: Block, split_sentences: Sequence[SplitSentence]) -> l
         len(text) + 1,
     ]
     following = iter(ends[1:])  # where the next token begins
-    marked = BYTE_ORDER_MARK in text  # which is no separator
+    marked = BYTE_ORDER_MARK in text  # this mark is no separator
     token_lists = []
     for forms, words, places, lines in split_sentences:
         sentence = []

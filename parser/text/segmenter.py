@@ -61,7 +61,7 @@ SETTINGS, TENSORS = SEGMENTER, SEGMENTER_TENSORS
 _DECIDED, _AROUND = 512, 64
 # A token whose probability in 8 bits is this near to the threshold is decided in single precision.
 # On dev and test of hu, el, cu and got, 8 bits change a probability by at most 0.017; half a
-# percent of the tokens of cu and got are so near, few of hu and el.
+# percent of the tokens of cu and got are this near, and few tokens of hu and el.
 _OPEN = 0.02
 
 Window = tuple[int, int, int]

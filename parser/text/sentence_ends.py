@@ -3,7 +3,7 @@ shapes of the tokens around it, from what training says of these forms, from the
 from the ends of lines.
 
 A line end says more if the next word would still have fitted into the line than if the line is
-wrapped. Whether the lines of a paragraph are wrapped is seen in the paragraph alone, so that
+wrapped. Whether the lines of a paragraph are wrapped is decided from this paragraph only, so that
 cutting the text between paragraphs changes nothing.
 """
 
@@ -187,9 +187,9 @@ def _fill_rows(text, tokens, forms, powers, rows):
         rows[ODDS_BEGIN, at] = (value >> BEGINS & 15) + 1
         rows[ODDS_CAPITAL, at] = (value >> CAPITALS & 3) + 1
         listed = value >> LISTED & 3
-        if listed == 0 and kinds[end] == PERIOD:  # which is a token of its own
+        if listed == 0 and kinds[end] == PERIOD:  # the period is a token of its own
             listed = form_value(forms, stretch(hashes, powers, start, end + 1)) >> LISTED & 3
-        if listed == OWN_ABBREVIATION:  # which training has not seen
+        if listed == OWN_ABBREVIATION:  # training has not seen it
             listed = ABBREVIATION
         rows[KIND_LISTED, at] = listed + 1
         at += 1
@@ -239,8 +239,8 @@ def _fill_all_lines(text, tokens, lines):
 
 
 def line_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
-    """Return uint64[tokens], how a line ends after each: 1 no line, 2 it is full, 3 nearly, 4 a
-    word would still have fitted.
+    """Return uint64[tokens], how a line ends after each: 1 no line ends, 2 the line is full, 3
+    nearly full, 4 another word would still have fitted.
 
     It is SHORT_LINE if no line of the paragraph is long enough to be wrapped. ``tokens``:
     see find_ends().
@@ -312,10 +312,10 @@ def quotes_after(quotes, rows, at):
 
 @kernel()
 def _begins_anew(rows, at, likely):
-    """Return whether a token begins a sentence after an abbreviation of the user's; ``likely``:
-    whether the model says so.
+    """Return whether a token begins a sentence after one of the user's own abbreviations;
+    ``likely``: whether the model says so.
 
-    A capital does if its word often begins sentences, and seldom has a capital within them,
+    A word with a capital does if it often begins sentences, and seldom has a capital within them,
     such as *The*.
     """
     kind = rows[KFIRST, at]

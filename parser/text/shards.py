@@ -46,7 +46,7 @@ _PARTS = (".json", ".safetensors")
 
 
 class BulkError(OptimalStepError):
-    """The files cannot be parsed with these options; the message says why, and how to mend it."""
+    """The files cannot be parsed with these options; the message says why, and what to do."""
 
 
 @dataclass(frozen=True)

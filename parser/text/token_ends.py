@@ -179,8 +179,8 @@ def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
 
 @kernel()
 def keeps_period(kinds, i, j, begun, hashes, forms, powers):
-    """Return whether the character j is the period of a known abbreviation,
-    and certainly one token with it.
+    """Return whether the character j is the period of a known abbreviation, and is certainly in the
+    same token.
 
     This holds for initials, for the user's own abbreviations, and for abbreviations that a name or
     a number follows. Other abbreviations may be words that end a sentence. For these it holds only

@@ -14,13 +14,15 @@ from parser.conllu.stream import RawSentence, read_sentences
 
 
 class TokenizerError(OptimalStepError):
-    """Text cannot be tokenized; the message says why, and how to mend it."""
+    """Text cannot be tokenized; the message says why, and what to do."""
 
 
 # never changed; frozen=True would take three times as long to make one
 @dataclass(slots=True, unsafe_hash=True)
 class Token:
     """A word or a multiword token of a text; in most languages it has no spaces.
+
+    Tokens that differ only in ``misc``, ``start``, ``end`` and ``line`` are equal.
 
     Attributes:
         form: as in the text, except that runs of spaces within it are one space.
@@ -29,7 +31,6 @@ class Token:
         misc: the column MISC of a token that a TextPipeline found.
         start, end: its place in the text, in characters.
         line: how a line ends after it, see sentence_ends.line_ends().
-            Tokens that differ only in misc, start, end and line are equal.
     """
 
     form: str
@@ -74,8 +75,8 @@ class SplitSentence(NamedTuple):
 
 
 def tokens_of(sentence: RawSentence) -> Iterator[Token]:
-    """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM is ``_``, and a carriage
-    return within it a space.
+    """Yield the surface tokens of a sentence of CoNLL-U; an empty FORM becomes ``_``, and a
+    carriage return within it becomes a space.
     """
     forms = sentence.column(FORM)
     for columns, words in sentence.surface_tokens():

@@ -69,7 +69,7 @@ def _classifier(
         # after the new model: both draw numbers from the same generator
         old.classifier.to(plan.device)
         transfer_weights(model, old)
-        # unless dev says otherwise
+        # kept if there is no dev split; otherwise later stages measure them again
         model.calibration, model.int8_lost_las = old.calibration, old.int8_lost_las
         tokens = model.classifier.tokens
         for module in tokens.tasks.values() if isinstance(tokens, BiLSTM) else ():
@@ -143,7 +143,7 @@ def _check_start(plan: Plan, network: NetworkPlan, model: TrainedModel, old: Tra
 
 
 def _prepare_parts(model: TrainedModel, network: NetworkPlan, context: RunContext) -> None:
-    """Compute the vectors of parts that training does not change, for all sentences."""
+    """Compute, for all sentences, the vectors of the word parts that training does not change."""
     corpus = context.corpus
     fixed = [(part, rows) for part, rows in corpus.vocabularies.placed if part.fixed]
     if not fixed:

@@ -25,7 +25,7 @@ from parser.training.observers import Metrics
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A parser of dev and test: after each epoch, and at the end of a run.
+    """Parses dev and test, and measures the scores, after each epoch and at the end of a run.
 
     Attributes:
         model: training changes it.
@@ -41,7 +41,7 @@ class Evaluation:
     lattice_beam: Beam | None
 
     def scores(self, split: str, search: Beam | None, int8: bool = False) -> Metrics | None:
-        """Return the metrics of a split, searched like this; None if there is no such split.
+        """Return the metrics of a split, parsed with this search; None if there is no such split.
 
         With lattices, the metrics are for the words found in them; LAS on the gold paths is added.
         ``int8``: with 8-bit products, which need an encoder.
@@ -65,8 +65,8 @@ class Evaluation:
         return found_in_lattices | {"gold_path_las": scores["las"]}
 
     def task_scores(self, task: Task, split: str) -> dict[str, float]:
-        """Return the scores of a task that is learned after the parser on a split, with the tags
-        that the model predicts.
+        """Return the scores on a split of a task that is learned after the parser. The task reads
+        the tags that the model predicts.
         """
         gold: GoldSplit = getattr(self.corpus, split)
         predictor = Predictor(self.model, ParseOptions(tags=TagUse.OVERWRITE))
@@ -110,8 +110,8 @@ class Evaluation:
         return beam.without_signatures()
 
     def _arcs(self, model: TrainedModel, gold: GoldSplit) -> tuple[np.ndarray, np.ndarray]:
-        """float64[words], log probabilities of the steps that made a split's arcs,
-        and bool[words], which arcs are right.
+        """Return float64[words], the log probabilities of the steps that made a split's arcs, and
+        bool[words], which arcs are right.
         """
         prediction = self._predicted(gold, model.beam, steps=True)
         assert prediction.steps is not None, "the predictor was asked for steps"
@@ -127,9 +127,7 @@ class Evaluation:
         steps: bool = False,
         int8: bool | None = None,
     ) -> Prediction:
-        """Return the prediction of the model for a split now, searched like this;
-        without lemmas.
-        """
+        """Return what the model now predicts for a split with this search, without lemmas."""
         model = self.model if isinstance(self.model, LinearModel) else self.model.frozen(int8)
         predictor = Predictor(model, ParseOptions(beam=search or GREEDY, tags=tags), steps=steps)
         return predictor.predict(gold.sentences, single_root=self.single_root)

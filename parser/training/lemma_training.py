@@ -1,12 +1,12 @@
 """Tasks that are learned after the parser, without changing it: ``learn_task`` has a function for
-each kind, now for lemmas.
+each kind, so far only for lemmas.
 
 Lemmas are learned from forms, and from the tags that the parser predicts.
 
-Of a word's context the network reads only the probabilities of its tags. For training words they
-are computed with dropout, so that they are as uncertain as for new words: lemmas learned from gold
-tags are worse. Lemmas of known words are looked up (data/lemmas.py), so a frequent word counts only
-a few times. Every rule that leads to the right lemma is right.
+The only context of a word that the network reads is the probabilities of its tags. For training
+words, these are computed with dropout, so that they are as uncertain as for new words. Lemmas
+learned from gold tags are worse. Lemmas of known words are looked up (data/lemmas.py), so a
+frequent word counts only a few times. Every rule that leads to the right lemma is right.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def learn_task(
     seed: int,
     anew: bool = True,
 ) -> None:
-    """Learn a task of training sentences; only the task's own weights change.
+    """Learn a task from training sentences; only the task's own weights change.
 
     Args:
         model: a model with this task.
-        sentences: the sentences that the vocabularies are made of.
+        sentences: the sentences that the vocabularies are made from.
         epochs: how often to learn from each word.
         seed: of the random numbers drawn here; torch's global generator is left as it was.
         anew: whether to begin with fresh weights rather than the model's.

@@ -52,7 +52,7 @@ _FOLDERS = re.compile(
 
 
 class ModelCard(Observer):
-    """A writer of the card, when the run ends.
+    """An observer that writes the card when the run ends.
 
     Args:
         command: the command that trained the model.
@@ -136,8 +136,8 @@ class ModelCard(Observer):
         return facts
 
     def _origins(self) -> list[str]:
-        """Return the origin of each of the model's parts, the start model or this run;
-        empty without start.
+        """Return where each of the model's parts comes from, the start model or this run; empty
+        without ``start``.
         """
         start, plan, corpus = self._start, self._start.plan, self._start.corpus
         if plan.start is None:
@@ -267,8 +267,8 @@ def _is_held(encoder: Path) -> bool:
 
 
 def _run_name(folder: Path) -> str:
-    """Return the name of a model's folder, or of the run's folder if that one is called model; for
-    an encoder that a model holds, the name of this model.
+    """Return the name of a model's folder; if it is called model, the name of the run's folder. For
+    an encoder that a model holds, it is the name of this model.
     """
     if _is_held(folder):
         folder = folder.parent

@@ -91,8 +91,8 @@ def train(
         The metrics, as written to metrics.json.
 
     Raises:
-        SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError:
-            the message says the fix.
+        SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message
+            says how to fix it.
         ModelError: the saved model cannot be loaded.
     """
     if plan.start is not None and Path(plan.start).resolve() in (

@@ -2,7 +2,8 @@
 and reports its measurements.
 
 The order matters: tasks such as lemmas are learned in the arithmetic that parsing will use; metrics
-come after both, which change the scores of the last pass; a folder is checked when complete.
+come after arithmetic and tasks, which change the scores of the last pass; a folder is checked when
+complete.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def _write_splitting(plan: Plan, folder: Path, treebank: str | None) -> None:
     with TemporaryDirectory() as place:
         train, dev = files.as_files(plan.files.dev, Path(place), treebank)
         paths = SplitFiles(files.paths, files.names).of_treebank(treebank)
-        language = language_of(paths)  # before splits were held out
+        language = language_of(paths)  # by the original names: held-out splits are in other files
         try:
             write_splitting(
                 train, dev, target, plan.seed, segmenter=plan.segmenter, language=language

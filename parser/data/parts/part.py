@@ -76,7 +76,7 @@ class PartTuning(NamedTuple):
 
     Attributes:
         prefix: the prefix of their names in the encoder.
-        learning_rate: their own.
+        learning_rate: the learning rate of these parameters.
         warmup: the number of updates in which it rises from 0.
     """
 

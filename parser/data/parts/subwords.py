@@ -279,8 +279,8 @@ def read_pretrained(
 
 
 def _principal(centred: np.ndarray, n: int) -> np.ndarray:
-    """Return float64[size, n], the first principal components of float64[vectors, size], with a
-    positive largest number.
+    """Return float64[size, n], the first principal components of float64[vectors, size]; the number
+    of each with the largest absolute value is positive.
     """
     _, components = np.linalg.eigh(centred.T @ centred)
     first = components[:, ::-1][:, :n]

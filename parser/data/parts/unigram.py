@@ -3,7 +3,8 @@ without the package ``tokenizers``.
 
 Plain means: normalization by Unicode alone, a mark for blanks before each word, no bytes for
 unknown characters. A model of recipe=tuned with such a tokenizer parses without further packages.
-Pieces are those of the package, ties included; all other tokenizers need it (subwords.py).
+The pieces are the same as those of the package, ties included; all other tokenizers need the
+package (subwords.py).
 """
 
 from __future__ import annotations

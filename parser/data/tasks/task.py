@@ -44,7 +44,7 @@ class TaskWishes(Protocol):
 
     @property
     def task_weights(self) -> Mapping[str, float]:
-        """By what is learned in the passes, the weight of its loss; see Task.weights()."""
+        """The weights of the losses learned in the passes, by their names; see Task.weights()."""
 
     @property
     def task_epochs(self) -> Mapping[str, int]:
@@ -53,11 +53,11 @@ class TaskWishes(Protocol):
 
 @dataclass(frozen=True)
 class TaskSource:
-    """The data that tasks are made of, or extended by.
+    """The data that tasks are made from, or extended by.
 
     Attributes:
         wanted: the plan's settings of tasks.
-        sentences: the training sentences that vocabularies are made of.
+        sentences: the training sentences that vocabularies are made from.
         tagged: the same sentences; columns without gold values have the predictions of the model
             that is trained further.
         relations: the parser's relations.
@@ -94,7 +94,8 @@ class Task(ABC):
 
     @classmethod
     def weights(cls, settings: Any) -> dict[str, float]:
-        """Return the weights of its losses relative to the parser's, by what is learned.
+        """Return the weights of its losses relative to the parser's, by the names that the losses
+        have in TaskModule.losses().
 
         Args:
             settings: the settings ``encoder.NAME``; None if there are none.
@@ -158,7 +159,7 @@ class Task(ABC):
         scores the columns of all other tasks.
 
         Args:
-            sentences: gold sentences; ones without gold data have no scores.
+            sentences: gold sentences; without gold data there are no scores.
             predicted: by name, what was predicted of their words.
         """
         return {}
@@ -226,7 +227,7 @@ def numbers_of_columns(
 
 
 def labels_of_values(name: str, values: Vocabulary) -> dict[str, Labels]:
-    """Return the labels of the parameters of ValueCounts.shapes, whose names begin with a name."""
+    """Return the labels of the parameters of ValueCounts.shapes whose names begin with ``name``."""
     labels: dict[str, Labels] = {f"{name}.whole": values.symbols}
     return labels | (
         {f"{name}.elements": values.vector_labels} if isinstance(values, SetVocabulary) else {}

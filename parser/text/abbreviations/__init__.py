@@ -38,7 +38,7 @@ def read_abbreviations(path: Path) -> dict[str, bool]:
     """Return the abbreviations in a file, and whether a name or a number follows.
 
     Raises:
-        OptimalStepError: the file cannot be read or is not UTF-8, or a line has something else.
+        OptimalStepError: the file cannot be read or is not UTF-8, or a line is not an abbreviation.
     """
     try:
         content = path.read_bytes()

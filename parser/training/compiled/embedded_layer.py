@@ -3,8 +3,8 @@ computed in two ways that differ only in rounding.
 
 *Side by side*: the vectors of all slots, times the weights. *By value*: the contribution of each
 slot, computed once for each value that the slot has in a batch. In a batch of 100 examples a slot
-has some 20 values: tags and relations are few, and many nodes are absent. So products have a fifth
-of the rows; in exchange, contributions as wide as the hidden layer are added up.
+has some 20 values: tags and relations are few, and many nodes are absent. So the products have a
+fifth of the rows; the price is that contributions as wide as the hidden layer must be added up.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class SideBySide:
         Args:
             features: int32[batch, slots].
             scale: float32[batch, embedded slots], the factor of each slot's vector.
-            kept: float32[batch, width], the factors of the single numbers in the vectors;
-                None for ones.
+            kept: float32[batch, width], the dropout factors of the vectors' components; None: no
+                dropout.
         """
         if len(features) > len(self._inputs):  # allocating memory for every batch is slow
             self._inputs = torch.empty(len(features), self._inputs.shape[1])
@@ -67,8 +67,8 @@ class SideBySide:
     def collect(
         self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None
     ) -> None:
-        """Fill in the gradients of weights and tables from the derivatives by the total
-        (float32[batch, hidden]).
+        """Fill in the gradients of weights and tables from the derivatives with respect to the
+        total (float32[batch, hidden]).
         """
         self.gradient.values = product(by_total.t(), self._inputs[: len(features)].t()).numpy()
         if self._trains_vectors:
@@ -97,8 +97,8 @@ class ByValue:
 
     @staticmethod
     def serves(weights: Tensor, input_dropout: float, tables: Sequence[Table]) -> bool:
-        """Return whether this way is possible and faster:
-        vectors that are not trained would gain a third less.
+        """Return whether this way is possible, and much faster. Where training does not change the
+        vectors, it would gain a third less.
         """
         hidden, width = weights.shape
         return (
@@ -172,8 +172,9 @@ class SlotValues(NamedTuple):
     Attributes:
         counts: int64[slots], how many values a slot has; a dropped slot has none.
         values: int32[slots, batch], the first ``counts[c]`` of slot c are its values.
-        numbers: int32[slots, batch], which of them an example has; -1 where the slot is dropped.
-        places: int32[values of the table], where a value was found last.
+        numbers: int32[slots, batch], the place in ``values`` of each example's value; -1 where the
+            slot is dropped.
+        places: int32[values of the table], the place in ``values`` where a value was found last.
         starts: int64[slots], the row of ``vectors`` where the vectors of a slot begin.
         vectors: float32[slots * batch and ROWS more, table's width].
     """
@@ -279,7 +280,7 @@ def collect_gradients(
 
     Args:
         by_slot, scale, weights, first, sums: see add_activations().
-        by_total: float32[batch, hidden], derivatives by the total.
+        by_total: float32[batch, hidden], derivatives with respect to the total.
         by_weights: float32[inputs, hidden], the gradient of the weights;
             overwritten in the rows of these slots.
         trained: whether the table has a gradient, which goes to ``values`` and ``used``;
@@ -325,7 +326,7 @@ def collect_gradients(
 
 @kernel()
 def _add_up(numbers, scale, c, by_total, sums):
-    """Fill in the derivatives by the contribution of each value of slot c."""
+    """Fill in the derivatives with respect to the contribution of each value of slot c."""
     n = 0
     hidden = by_total.shape[1]
     for r in range(len(by_total)):
@@ -343,7 +344,7 @@ def _add_up(numbers, scale, c, by_total, sums):
 
 @kernel()
 def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_start, c_row):
-    """Compute a matrix product in tiles, of ``rows`` rows, ``c_row`` (at least WIDTH) wide;
+    """Compute in tiles a matrix product with ``rows`` rows and ``c_row`` columns (at least WIDTH);
     for the arguments see tiles.py.
 
     The last tile may overlap the one before it; fewer than ROWS rows are multiplied one by one.

@@ -1,11 +1,11 @@
-"""The search of global training: a beam, and beside it a beam of gold items,
-through one sentence in a compiled loop.
+"""The search of global training, in a compiled loop: a beam and a second beam of gold items go
+through one sentence.
 
 Many items can be gold. ``lost`` counts an item's words that can no longer be right: words that
 cannot get their gold head, by an oracle that is exact for any gold tree, and words with the gold
-head and another relation. The start has already lost the words whose arcs no projective tree has.
-An item is gold if it has lost no further word. So the model itself chooses among the many
-computations of one tree, and among several best trees.
+head and another relation. Words that are lost at the start already, because no projective tree has
+all gold arcs, do not count. An item is gold if its ``lost`` is 0. So the model itself chooses among
+the many computations of one tree, and among several best trees.
 
 ``lost`` never falls along a computation, so gold items are made only from gold items. The gold beam
 takes only transitions that lose nothing; there is always one. Its best item is the best gold item
@@ -13,18 +13,18 @@ that it finds, also after the other beam has lost all gold items. Both are beams
 parser/decoding/beam/compiled.py and share one set of stacks: items with the same cell have the same
 configuration.
 
-The step with the highest loss is learned from (max-violation, Huang, Fayong and Guo 2012). The loss
-of a step is over the items of both beams. An item in both counts once: the same configuration, with
-the better score; without merging, the same computation. With s the scores and G the gold items, the
-loss is that of a conditional random field, as in Andor et al. (2016), with a set in place of their
-one gold item:
+Training learns from the step with the highest loss (max-violation, Huang, Fayong and Guo 2012). The
+loss of a step is over the items of both beams. An item that is in both beams counts once. With
+merging, items are the same if their configurations are, and the better score counts; without
+merging, if their computations are. With s the scores and G the gold items, the loss is that of a
+conditional random field, as in Andor et al. (2016), with a set in place of their one gold item:
 
     log(sum(exp(s))) - log(sum(exp(s of G)))
 
 An item's score is the sum of the scores of the transitions in its best computation. So the
-derivative of the loss by the score of a transition is the sum of the derivatives by the items that
-it led to: the beam's marginals minus the gold ones. For first transitions that all items share it
-is zero, and nothing is computed.
+derivative of the loss with respect to a transition's score is a sum over the items that the
+transition led to: the beam's marginals minus the gold ones. For the first transitions, if all items
+share them, the derivative is zero, and nothing is computed.
 """
 
 from __future__ import annotations
@@ -212,8 +212,8 @@ def _attainable(sentence, gold, stacks, items, m, queries):
 
 @kernel()
 def _right_relation(column, sentence, gold, stacks, cell):
-    """Return the relation that a transition's arc needs to lose nothing; NO_NODE without an arc,
-    or if any relation does.
+    """Return the relation that a transition's arc must have to lose no word. It is NO_NODE if there
+    is no arc, or if the arc may have any relation.
     """
     if column == 0:
         return NO_NODE
@@ -273,8 +273,8 @@ def choose_step(steps, merging, beam, gold_beam, by_beam, by_gold):
         steps: the number of steps in the search.
         merging: whether equal configurations were merged.
         beam, gold_beam: the two sides of the search.
-        by_beam, by_gold: float64[steps + 1, size], derivatives of the loss by the items: filled in
-            for the chosen step, 0 for the steps before it.
+        by_beam, by_gold: float64[steps + 1, size], derivatives of the loss with respect to the
+            scores of the items: filled in for the chosen step, 0 for the steps before it.
     """
     chosen, highest = steps, -np.inf
     for m in range(1, steps + 1):
@@ -288,10 +288,10 @@ def choose_step(steps, merging, beam, gold_beam, by_beam, by_gold):
 
 @kernel()
 def step_loss(merging, beam, gold_beam, m, by_beam, by_gold):
-    """Return the loss of step m; its derivatives by the scores of the items go to by_beam and
-    by_gold (float64[size]).
+    """Return the loss of step m; its derivatives with respect to the scores of the items go to
+    by_beam and by_gold (float64[size]).
     """
-    # until they are filled in: whether an item counts
+    # by_beam and by_gold say which items count, until the derivatives overwrite them
     _count_once(merging, beam, gold_beam, m, by_beam, by_gold)
     count = beam.items.counts[m] + gold_beam.items.counts[m]
     highest, highest_gold = -np.inf, -np.inf
@@ -344,8 +344,8 @@ def _count_once(merging, beam, gold_beam, m, by_beam, by_gold):
 
 @kernel()
 def _item(beam, gold_beam, m, i, by_beam, by_gold):
-    """Return of item i (first the beam's items, then the gold beam's): whether it counts, its
-    score, and whether it is gold.
+    """Return whether item i counts, its score, and whether it is gold; the beam's items are
+    numbered first, then the gold beam's.
     """
     count = beam.items.counts[m]
     if i < count:
@@ -355,14 +355,15 @@ def _item(beam, gold_beam, m, i, by_beam, by_gold):
 
 @kernel()
 def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, changes):
-    """Fill in the derivatives of the loss by the scores of the transitions that led to the items of
-    the chosen step.
+    """Fill in the derivatives of the loss with respect to the scores of the transitions that led to
+    the items of the chosen step.
 
     Args:
         chosen: the step.
         beam, gold_beam: the two sides of the search.
-        by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, from
-            choose_step(); derivatives by later items are added to those of their parents.
+        by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss with respect to the
+            scores of the items, from choose_step(); those of later items are added to those of
+            their parents.
         workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts),
             n the sum of both sizes.
         changes: the _ScoreChanges of beam_objective.py: configurations and their transitions.
@@ -417,7 +418,7 @@ def collect_transitions(chosen, beam, gold_beam, by_beam, by_gold, workspace, ch
 def read_features(
     cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features
 ):
-    """Fill in ``features`` (int32[rows, slots]): the values that the slots read of configurations;
+    """Fill in ``features`` (int32[rows, slots]): the values that the slots read in configurations;
     see FeatureTable.extract.
 
     Args:

@@ -1,9 +1,10 @@
-"""The loss of a classifier whose examples may have several correct outputs, and several rows of
-features; and its gradients.
+"""The loss of a classifier, and its gradients. An example may have several correct outputs, and
+several rows of features.
 
 Autograd computes the gradients on any device. On a CPU, with a static token representation,
-explicit formulas in compiled loops do. Both give the same numbers (the tests compare them), but the
-network is small, and autograd spends as much time on its bookkeeping as on the matrix products.
+explicit formulas in compiled loops compute them. Both give the same numbers (the tests compare
+them), but the network is small, and autograd spends as much time on its bookkeeping as on the
+matrix products.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from parser.training.examples.examples import Examples
 
 @dataclass(frozen=True)
 class Groups:
-    """The rows of a batch that belong to one example, each of which scores one block of outputs.
+    """The rows of each example in a batch; each row scores one block of outputs.
 
     Attributes:
         starts: int64[examples + 1], the rows of example e are ``starts[e]`` to
@@ -53,13 +54,13 @@ class Groups:
 
 
 def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
-    """Return minus the logarithm of the probability of the set of correct outputs,
-    mean over the examples of a batch.
+    """Return the negative log probability of the set of correct outputs, averaged over the examples
+    of a batch.
 
     Args:
         scores: float[rows, outputs].
-        targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
-            With one target it is the cross entropy.
+        targets: int64[rows, targets], right outputs; NO_NODE fills up rows. With one target per
+            row, the loss is the cross entropy.
         groups: which rows form an example: probabilities are over the outputs of all its rows.
             None: each row is an example.
     """
@@ -147,7 +148,7 @@ class CompiledGradients:
         }
         self.embedded = _embedded_layer(classifier, parameters, tables)
         if self.embedded is None:
-            for name, gradient in tables.items():  # vectors that no slot reads have none
+            for name, gradient in tables.items():  # vectors that no slot reads have no gradient
                 gradient.used[:] = not name.startswith(_VECTORS)
         gradients = (
             tables if self.embedded is None else tables | {_EMBEDDED: self.embedded.gradient}
@@ -204,8 +205,8 @@ class CompiledGradients:
     def _loss_of(
         self, scores: Tensor, targets: Tensor, groups: Groups | None
     ) -> tuple[float, Tensor]:
-        """Return the loss, and its derivatives by the scores, float32[rows, outputs]; their sums go
-        to the bias's gradient.
+        """Return the loss, and its derivatives with respect to the scores, float32[rows, outputs];
+        their sums go to the bias's gradient.
         """
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
@@ -269,7 +270,7 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
         log_probabilities: float32[batch, outputs].
         targets: int[batch, targets]; negative numbers fill up rows.
         by_score: float32[batch, outputs]: the probabilities; overwritten with the derivatives of
-            the mean loss by the scores.
+            the mean loss with respect to the scores.
         by_bias: float32[outputs]: overwritten with the sums of these derivatives over the batch.
     """
     loss = 0.0
@@ -297,8 +298,8 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
 
 @kernel(error_model="numpy")
 def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias):
-    """Do as loss_and_gradient(), for examples with several rows,
-    each of which scores one block of outputs; see set_loss().
+    """Return the mean loss, as loss_and_gradient() does, for examples with several rows, each of
+    which scores one block of outputs; see set_loss().
 
     Args:
         scores: float32[rows, outputs].

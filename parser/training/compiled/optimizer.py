@@ -1,5 +1,5 @@
-"""SGD and Adam as in torch.optim, for parameters on a CPU: a compiled loop each, which starts
-without torch._dynamo.
+"""SGD and Adam as in torch.optim, for parameters on a CPU. Each is a compiled loop, which starts
+without loading torch._dynamo.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CompiledOptimizer:
         self._weights = {name: matrix_of(parameter) for name, parameter in parameters.items()}
         self._steps = 0
         kinds = [] if plan.name == "sgd" else ["exp_avg", "exp_avg_sq"]
-        # By parameter, and by name in torch.optim; the same as arrays.
+        # By parameter, and by name in torch.optim. _arrays has the same memory as matrices.
         self._moments = {
             name: {kind: torch.zeros_like(p.detach()) for kind in kinds}
             for name, p in parameters.items()
@@ -110,7 +110,7 @@ def adam(weights, gradient, used, mean, square, rate, correction, beta1, beta2, 
         rate: float32, like the following ones: the learning rate over 1 - beta1^step.
         correction: the root of 1 - beta2^step.
         beta1, beta2: the shares of the running means that are kept.
-        epsilon: keeps the divisor from zero.
+        epsilon: keeps the divisor above zero.
     """
     new1, new2 = np.float32(1) - beta1, np.float32(1) - beta2
     for r in range(len(weights)):

@@ -105,7 +105,7 @@ class Table:
         add_rows(self.matrix, features, self.columns, self.starts, total)
 
     def collect(self, by_input: np.ndarray, features: np.ndarray, scale: np.ndarray) -> None:
-        """Fill in the gradient, if there is one, from the derivatives by the inputs."""
+        """Fill in the gradient, if any, from the derivatives with respect to the inputs."""
         if self.gradient is not None:
             values, used = self.gradient.values, self.gradient.used
             collect_rows(
@@ -207,11 +207,11 @@ def add_rows(table, features, columns, starts, total):
 
 @kernel()
 def collect_rows(by_input, features, columns, starts, scale, first, stride, values, used):
-    """Compute the gradient of a table from the derivatives by the inputs:
-    the reverse of copy_rows and of add_rows.
+    """Compute the gradient of a table from the derivatives with respect to the inputs: the reverse
+    of copy_rows and of add_rows.
 
     Args:
-        by_input: float32[batch, width], derivatives by the inputs.
+        by_input: float32[batch, width], derivatives with respect to the inputs.
         features: int32[batch, slots].
         columns, starts, first, stride: see Table.
         scale: float32[batch, len(columns) or more], the factor of each row; 0 leaves it out.

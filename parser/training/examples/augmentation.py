@@ -3,7 +3,7 @@ with other quotes, without the final mark.
 
 Each epoch learns from all sentences as they are, and from changed copies of some, drawn for each
 epoch (as in spaCy). Heads, relations and tags stay; the tagger and the characters see the changed
-forms. Lemmas are learned apart, from the sentences as they are.
+forms. Lemmas are learned separately, from the sentences as they are.
 
 Copies follow the sentences in ``TrainingSentences``, each with its own tree and its own examples.
 ``active`` says which copies an epoch learns from.

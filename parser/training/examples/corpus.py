@@ -100,9 +100,9 @@ class Corpus:
 
     Attributes:
         train: the training split.
-        known: the training sentences that vocabularies and word vectors are made of.
-        tagged: the known sentences; where a file has no gold value of a column,
-            with predictions of the model of ``start``.
+        known: the training sentences that vocabularies and word vectors are made from.
+        tagged: the known sentences; a column for which a file has no gold value has the predictions
+            of the model of ``start``.
         untaught: with ``start``, by training file: the predicted columns for which the file has no
             gold value, so that it teaches nothing about them.
         dev: the split to choose on; None if the treebank has none.
@@ -140,7 +140,7 @@ class Corpus:
 
     @classmethod
     def new(cls, plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
-        """Read the splits of the treebank, and make vocabularies and word vectors of the known
+        """Read the splits of the treebank, and make vocabularies and word vectors from the known
         sentences.
 
         Args:
@@ -243,7 +243,7 @@ class Corpus:
         )
 
     def _trees(self, sentences: list[Sentence], kind: TrainingTrees) -> oracles.Trees:
-        """Return the trees to learn from sentences."""
+        """Return the trees that training learns for these sentences, of the given kind."""
         whole = sentences is self.train.sentences
         trees = (
             self.train.trees
@@ -327,7 +327,7 @@ def _vocabularies(
 
 
 def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
-    """Return the file of a sentence; "" if it is none of these files."""
+    """Return the file of a sentence; "" if it is from none of these files."""
     return next((file for file in files if sentence.where.startswith(f"{file}, line ")), "")
 
 
@@ -559,7 +559,7 @@ def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
 
 def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
     """Yield the relations of some sentences, word by word. ``partial``: ``_`` is an unknown
-    relation, and left out.
+    relation, and is left out.
     """
     deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
     return (deprel for deprel in deprels if not (partial and deprel == EMPTY))
@@ -568,7 +568,7 @@ def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
 def _relations(sentences: Iterable[Sentence], partial: bool) -> Vocabulary:
     """Return the relations of some sentences."""
     relations = Vocabulary.of(_deprels(sentences, partial))
-    # only sentences of one word: other words need a relation as well
+    # all sentences have one word; the words of longer sentences need another relation
     if {*relations.symbols} <= {UD_ROOT}:
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     return relations

@@ -151,7 +151,7 @@ class GatheredExamples:
     so that memory can be used again.
 
     Args:
-        block_bytes: the bytes of features from which a block is concatenated.
+        block_bytes: a block is concatenated once its features have this many bytes.
     """
 
     def __init__(self, block_bytes: int = 64 * 2**20) -> None:
@@ -203,7 +203,7 @@ class BatchedComputations:
             yield rows
 
     def has_gold(self) -> np.ndarray:
-        """Return bool[batch]: whether all known gold heads have been made."""
+        """Return bool[batch]: whether every word with a known gold head has got it."""
         return ((self.now.heads == self.gold_heads) | (self.gold_heads == NO_NODE)).all(axis=1)
 
     def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:
@@ -213,11 +213,10 @@ class BatchedComputations:
     def right_outputs(
         self, outputs: np.ndarray, rows: np.ndarray, transitions: Transitions, edges: np.ndarray
     ) -> np.ndarray:
-        """Return the right outputs (int32[m, width]). All outputs are right where a word may be
-        passed without a head because its gold head is unknown.
+        """Return the right outputs (int32[m, width]).
 
-        There, an arc to this word keeps as many gold ``edges`` (int[m, width], by transition) as
-        passing the word.
+        All outputs are right if a word's gold head is unknown, and leaving the word without a head
+        keeps as many gold ``edges`` (int[m, width], by transition) as giving it one.
         """
         unknown = (self.gold_heads[rows] == NO_NODE) & (self.now.heads[rows] == NO_NODE)
         if not (self._system.leaves_words and unknown[:, 1:].any()):

@@ -45,7 +45,7 @@ class ExplorationReport:
         left_optimum_percent: share of the configurations where the parser's own prediction was not
             optimal.
         mean_optimal_steps: mean number of optimal transitions of a configuration.
-        reached_gold_percent: share of the sentences whose heads came out gold;
+        reached_gold_percent: share of the sentences in which every word got its gold head;
             relations do not count.
         lost_edges: how many gold arcs the transitions lost.
     """

@@ -179,7 +179,7 @@ class Choices:
             )
 
     def joined(self, examples: Examples) -> Examples:
-        """Return the examples of transitions and the collected choices."""
+        """Return these examples of transitions together with those of the collected choices."""
         n = len(examples)
         blocks = np.tile(np.array([0, self._system.n_outputs], np.int32), (n, 1))
         transitions = Examples(
@@ -204,7 +204,7 @@ class Choices:
         """Return an example for each choice among several arcs.
 
         The words (int[m]) are element ``index`` of the buffer in sentences ``numbers`` (int32[m]);
-        features have the gold arc.
+        ``features`` (int32[m, slots]) are those of the gold arc.
         """
         places = self._sentences.offsets[numbers] + words
         several = self._count[places] > 1

@@ -3,13 +3,13 @@
 
 A locally trained classifier knows what is best in a configuration, but not what a wrong transition
 costs in the end. Here scores of whole computations compete. A beam searches with the current
-weights. At one step of the search, the loss compares its items with gold items:
+weights. At one step of the search, the loss compares the beam's items with gold items:
 compiled/gold_beam.py says which items are gold, which step counts, and what the loss is. Updates
 need no derivative of the search: given its items, the loss is a function of sums of the
 classifier's scores.
 
-The search is compiled and computes no gradients. torch computes the scores that the loss depends on
-once more, with the same dropout: dropout of words and of an encoder is drawn when a batch is read,
+The search is compiled and computes no gradients. torch then recomputes the scores that the loss
+depends on, with the same dropout: dropout of words and of an encoder is drawn when a batch is read,
 dropout of hidden units once for a sentence. So the search and the gradient use the same classifier.
 """
 
@@ -82,7 +82,8 @@ class SearchResults:
         sentences: int64[rows], the sentence of each configuration,
             as a number among the searched ones.
         rows, outputs: int64[transitions]: the scores that count, each the output of a row.
-        slopes: float32[transitions]: the derivatives of the sentences' losses by these scores.
+        slopes: float32[transitions]: the derivatives of the sentences' losses with respect to these
+            scores.
         losses: float64[sentences], in nats.
         steps: float64[sentences], the step that was learned from, as a share of all steps.
         lost: bool[sentences], whether the beam had no gold item at some step.
@@ -450,9 +451,7 @@ class BeamObjective:
         return SearchedBatch(vectors, searched, kept, scale, task_loss)
 
     def surrogate(self, batch: SearchedBatch) -> Tensor:
-        """Return a sum of scores whose gradient is that of the loss of the sentences that search()
-        has searched.
-        """
+        """Return a sum of scores with the same gradient as the loss of a batch from search()."""
         classifier, searched, vectors = self._classifier, batch.searched, batch.vectors
         device = classifier.output.weight.device
         features = torch.from_numpy(searched.features).to(device, torch.int64)

@@ -1,11 +1,13 @@
 """Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark
 2004, Huang et al. 2012).
 
-    for each sentence: search with the current weights,
-    with a beam and with a gold beam of gold transitions only
-        at the step that is learned from, B = the best item of the beam, G = the best gold item of
-        both beams if B scores higher than G: w += phi(transitions that led to G) - phi(transitions
-        that led to B)
+    for each sentence:
+        search with the current weights, with a beam and with a beam of gold transitions only
+        at the step that is learned from:
+            B = the best item of the beam
+            G = the best gold item of both beams
+            if B scores higher than G:
+                w += phi(transitions that led to G) - phi(transitions that led to B)
 
 Many items can be gold, as for an MLP (compiled/gold_beam.py): an item is gold if its transitions
 have lost no edge that an exact oracle calls attainable, and no relation of a gold edge. The search

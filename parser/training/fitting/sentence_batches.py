@@ -43,7 +43,7 @@ def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
 
 
 class WordDropout:
-    """A dropout of values of a batch of examples or of tokens.
+    """Word dropout for the values of a batch of examples or tokens.
 
     Args:
         rates: by column, float32[values], from unknown_rates(); empty for columns without dropout.
@@ -122,8 +122,8 @@ class BatchEncoder:
         classifier: its token representation is an encoder.
         data: the sentences, with the gold data of the encoder's tasks that are to be learned.
         word_dropout: drops values of the sentences' attributes; None: no dropout.
-        task_weights: by what tasks learn, the weight of its loss relative to the parser's; each
-            loss is a mean over words.
+        task_weights: by the name of a loss (see Task.weights), its weight relative to the parser's
+            loss; each loss is a mean over words.
     """
 
     def __init__(
@@ -143,8 +143,8 @@ class BatchEncoder:
         self._active = data.active
 
     def vary(self, data: TrainingSentences) -> None:
-        """Read the same sentences with other forms from now on,
-        and draw other ones into batches.
+        """From now on, read the same sentences with other forms, and draw only sentences that are
+        active in ``data``.
         """
         self._reader.sentences, self._active = data.sentences, data.active
 

@@ -83,8 +83,8 @@ class ExplorationEnd:
 
 @dataclass(frozen=True)
 class SearchEnd:
-    """The parser has searched the training sentences and learned from them,
-    in an epoch of the pass, from 0.
+    """The parser has searched the training sentences and learned from them; ``epoch`` is the number
+    of the epoch in the pass, from 0.
     """
 
     pass_name: str

@@ -82,8 +82,8 @@ class ProgressBar(Observer):
 
 
 class EpochLog(Observer):
-    """A log of each epoch in a line, and after the first epoch of each pass of the time when all
-    passes will be over.
+    """A log with a line for each epoch. After the first epoch of each pass, another line says when
+    all passes will be over.
 
     Args:
         clock: returns the time.

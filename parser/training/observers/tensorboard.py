@@ -153,7 +153,7 @@ class TensorBoard(Observer):
 
     @_writing
     def on_pass(self, writer: SummaryWriter, end: PassEnd) -> None:
-        """Draw figures of how the weights that the pass keeps parse the dev split."""
+        """Draw figures of the dev split, parsed with the weights that the pass keeps."""
         gold, model = self._start.corpus.dev, self._start.model
         if gold is None or not (self._start.plan.tensorboard.figures and gold.labelled.any()):
             return
@@ -176,8 +176,8 @@ class TensorBoard(Observer):
             for split, scores in splits.items()
             if key in scores
         }
-        # Of two experiments in a run, TensorBoard takes the first; that of add_hparams() does not
-        # say which settings differ.
+        # TensorBoard takes the first experiment of a run. So this one comes before that of
+        # add_hparams(), which does not say which settings differ.
         experiment = _experiment(self._compared, final, self._swept)
         writer.file_writer.add_summary(experiment)  # type: ignore[attr-defined]  # torch declares that there is none
         writer.add_hparams(self._compared, final, run_name=".")
@@ -200,7 +200,7 @@ class TensorBoard(Observer):
                 model.relations.symbols[relation] for relation in parses.relations[words].tolist()
             ]
             heads = parses.heads[words].tolist()
-            # for unknown heads, the parser's is drawn
+            # where the gold head is unknown, the parser's is drawn
             is_known = [head != UNKNOWN_HEAD for head in sentence.heads]
             gold_heads = [
                 head if has_gold else predicted
@@ -223,8 +223,8 @@ class TensorBoard(Observer):
 
 
 def _experiment(compared: dict[str, Any], final: dict[str, float], swept: Sequence[str]) -> Summary:
-    """Return the columns of the HPARAMS tab; it shows the first five, and those that differ, the
-    swept ones, come first.
+    """Return the columns of the HPARAMS tab. The tab shows the first five; swept settings are
+    marked as differing, and so come first.
     """
     from tensorboard.plugins.hparams import metadata, plugin_data_pb2
     from torch.utils.tensorboard.summary import hparams
@@ -266,7 +266,7 @@ def figures(gold: GoldSplit, parses: Parses, relations: Sequence[str]) -> dict[s
 
     Args:
         gold: the dev split.
-        parses: its trees by the parser.
+        parses: the trees that the parser made for it.
         relations: the parser's relations, by number.
     """
     counted = gold.labelled.tolist()

@@ -194,7 +194,7 @@ class ClassifierPass(TrainingPass[PlanT]):
 
     @cached_property
     def _augmentation(self) -> Augmentation | None:
-        """The changes of the sentences in each epoch; None: they stay."""
+        """The changes of the sentences in each epoch; None: there are none."""
         if not (shares := self._classifier.shares):
             return None
         corpus = self._context.corpus
@@ -475,7 +475,8 @@ class GlobalPass(ClassifierPass[GlobalPlan]):
         model, trained, plan, data = self.model, self._classifier, self._plan.optimizer, self.data
         model.beam = self._plan.search  # observers draw trees that are parsed with it
         if (embedded := model.classifier.embedded) is not None:
-            # The layout of a resumed run: in another, the last digits of products may differ.
+            # A resumed run has this memory layout; with another one, the last digits of products
+            # may differ.
             embedded.weight.data = embedded.weight.data.contiguous()
         reader: BatchEncoder | BatchReader
         if model.classifier.tokens.contextual:

@@ -54,7 +54,8 @@ from parser.text.sentence_ends import (
 from parser.training.text.learning_texts import FOLDS, LearningText, f1_of
 from parser.training.text.logistic_regression import DecisionExamples
 
-# No token ends between two classes of letters or digits if training cuts a smaller share of them.
+# No token ends between two classes of letters or digits if tokens of training end at a smaller
+# share of such places.
 _RARE_CUT = 0.0005
 # Tokens may contain blanks if at least this share of the tokens of training do.
 _RARE_BLANK = 0.001
@@ -62,8 +63,9 @@ _RARE_BLANK = 0.001
 # A listed abbreviation is not used if training has it without its period, before a blank, more
 # often than this: a number, and a share of the tokens. So *in.* and *go.* are not used.
 _FEW, _COMMON = 2, 0.0003
-# If this many tokens of training lack an abbreviation, with its period and without, it is treated
-# as a user's own: it is no word of the language, and nothing was learned about it.
+# If training has this many tokens, but none that is the abbreviation, with its period or without,
+# it is treated as a user's own. It is then not also a common word, and training says nothing about
+# it.
 _MUCH = 50_000
 
 
@@ -143,8 +145,8 @@ def _form_values(
 
 
 def _odds(count: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the class of a share of occurrences: 0 without any, 1 to 7 from rare to frequent,
-    8 for a small share of few.
+    """Return the class of a share of occurrences: 0 without any, 1 to 7 from rare to frequent, 8
+    for a small share of at most three occurrences.
     """
     bins = 1 + np.digitize((count + 0.02) / (total + 0.5), (0.005, 0.02, 0.06, 0.15, 0.4, 0.75))
     return np.where(total == 0, 0, np.where((total > 3) | (bins > 3), bins, 8))

@@ -29,9 +29,9 @@ _SPACED_MARKS = 0.9
 # A script has no blanks if at most this share of the tokens within sentences has one after it.
 _UNSPACED = 0.1
 
-# How groups of sentences are written, see _Disturbance. The share of groups in lower case is that
-# of the sentences that begin so, within these limits: without such groups, hardly an end of a
-# sentence was right in text of cy in lower case.
+# How groups of sentences are written, see _Disturbance. The share of groups in lower case is the
+# share of sentences that begin in lower case, within these limits. Without such groups, hardly any
+# sentence end was right in lower-case text of cy.
 _MODES = (*2 * ("wrap", "lines", "paragraphs"), "chat", "plain")
 _LEAST_LOWER, _MOST_LOWER = 0.03, 0.06
 
@@ -49,7 +49,7 @@ class LearningText:
         places: where each token begins and ends in it.
         ends: whether each token ends a sentence.
         folds: the fold of each token.
-        words: of each token.
+        words: the words of each token.
     """
 
     text: str = ""
@@ -175,8 +175,9 @@ class _Disturbance:
     """The way in which a group of sentences is written.
 
     Attributes:
-        mode: wrap: lines of a width; lines: most sentences end a line; chat: all do, half of them
-            without a final mark; paragraphs: a paragraph a line; plain.
+        mode: wrap: lines of a width; lines: most sentences end a line; chat: all sentences end a
+            line, half of them without a final mark; paragraphs: each paragraph is a line; plain: as
+            in the treebank.
         width: of wrapped lines.
         letters: lower, upper, or "" if they stay as they are.
         curly: whether quotes and apostrophes are typographic.

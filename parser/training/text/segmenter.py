@@ -36,7 +36,8 @@ from parser.training.text.learning_texts import (
 
 log = logging.getLogger(__name__)
 
-# The attribute with the most values, and the most values that training never saw.
+# The position of forms in ATTRIBUTES: forms have the most values, and the most that training never
+# saw.
 _FORM = list(ATTRIBUTES).index("lower")
 
 # How often training must see a form or an affix for it to have a vector. With 1 the network is a
@@ -250,7 +251,7 @@ class SegmenterNetwork(nn.Module):
             input_dropout=spec.dropout,
         )
         self.encoder.initialize()
-        # longer vectors than in a parser; from shorter ones it learns less on got
+        # the first vectors are longer than in a parser; with shorter ones, it learned less on got
         for vectors in self.encoder.inputs.vectors.values():
             nn.init.normal_(vectors)
         self.dropout = nn.Dropout(spec.dropout)

@@ -1,9 +1,9 @@
 """Training of the tokenizer (text/character_tokenizer.py) on a treebank's tokens: logistic
 regressions over hashed features.
 
-It learns from the text of the treebank, and from a copy disturbed to be as people write
-(learning_texts.py). How much the copy counts is chosen on dev, half as it is and half disturbed,
-because dev as it is prefers no copy.
+It learns from the text of the treebank, and from a copy that is disturbed to look like what people
+write (learning_texts.py). How much the copy counts is chosen on dev, half as it is and half
+disturbed, because dev as it is prefers no copy.
 """
 
 from __future__ import annotations
