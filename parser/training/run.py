@@ -49,6 +49,7 @@ from parser.training.build import build
 from parser.training.evaluation import Evaluation
 from parser.training.example import example_sentence
 from parser.training.examples.corpus import Corpus
+from parser.training.memory import keep_freed_memory
 from parser.training.observers import (
     EpochEnd,
     Metrics,
@@ -107,6 +108,7 @@ def train(
     except OptimalStepError as error:
         raise SettingsError(f"device={plan.device}: {error}") from None
     torch.set_num_threads(plan.threads)
+    keep_freed_memory()
     with run_folder.held(folder):
         manifest = Manifest.of(plan)
         if not plan.resume:
