@@ -1,7 +1,7 @@
 """Optimal transitions for arc-hybrid parsing, projective gold trees:
 Goldberg and Nivre 2013 (TACL 1), Section 4.
 
-The transition system (Kuhlmann, Gomez-Rodriguez and Satta 2011) leads from the stack [0] and the
+The transition system (Kuhlmann, Gómez-Rodríguez and Satta 2011) leads from the stack [0] and the
 buffer 1..n to the stack [0] and an empty buffer in 2n transitions. The transitions, in order, with
 b = first token of the buffer:
 
