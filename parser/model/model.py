@@ -74,7 +74,8 @@ class NetworkModel:
             then has an output for choices, after those of the transitions
             (decoding/lattice/compiled.py). None: it has learned no choices.
         int8: whether it parses with 8-bit products (inference/arithmetic.py); only with an encoder.
-        int8_lost_las: the LAS that they lost on dev in training; None: not measured.
+        int8_lost_las: the LAS lost by 8-bit products, measured on dev in training; None: not
+            measured.
     """
 
     kind: ClassVar[str] = "classifier"

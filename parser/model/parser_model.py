@@ -1,7 +1,7 @@
 """What the rest of the parser asks of a model, whatever its kind.
 
 The kinds are networks, trained (trained_model.py) or frozen (model.py), and linear models
-(parser/linear). Whoever needs more than this names the kind of model that it works with.
+(parser/linear). Code that needs more than this names the kind of model that it works with.
 """
 
 from __future__ import annotations
