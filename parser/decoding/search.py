@@ -96,7 +96,7 @@ class Search:
         kind: the kind of models that it parses with.
         can: its abilities.
         make: makes it from the class, a model and a wish.
-        systems: whether it parses with a transition system; None: with any.
+        systems: returns whether it parses with a transition system; None: it parses with any.
         only: for some abilities, the models with which it has them.
     """
 
