@@ -49,7 +49,7 @@ _START, _END = re.compile(r"start_char=([0-9]{1,18})"), re.compile(r"end_char=([
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 # Some readers take these for ends of lines; halves of surrogate pairs stand for bytes that are not
-# UTF-8, and are no Unicode.
+# UTF-8, and are not valid Unicode.
 _NOT_IN_LINES = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 
 
@@ -105,7 +105,7 @@ def dicts_of(
 def _add_columns(entry: dict[str, Any], columns: Sequence[str]) -> None:
     for key, number in _COLUMNS.items():
         value = columns[number]
-        # the lemma of an underscore
+        # _ is a value as the lemma of an underscore
         if (value != EMPTY and value) or (key == "lemma" and value == columns[FORM]):
             entry[key] = int(value) if number == HEAD and value.isdecimal() else value
 
