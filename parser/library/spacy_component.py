@@ -344,7 +344,7 @@ class OptimalStep(Pipe):
         """Yield the words of each sentence that has words."""
         if not doc.has_annotation("SENT_START", require_complete=True):
             open_starts = [token.i for token in doc[1:] if token.is_sent_start is None]
-            self._sentencizer(doc)  # which decides these alone
+            self._sentencizer(doc)  # it sets only the open ones
             _move_starts_off_whitespace(doc, {*open_starts})
         for sentence in doc.sents:
             if words := [token for token in sentence if not token.is_space]:
