@@ -75,7 +75,7 @@ class Arc(NamedTuple):
 @dataclass(slots=True)
 class Lattice:
     """A lattice; its arcs are in the order of the nodes that they start from, and serve as the
-    columns of words (Columns).
+    columns of words (AttributeColumns).
 
     Attributes:
         starts, ends: int32[arcs], the nodes of each arc.
