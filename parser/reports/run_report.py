@@ -63,9 +63,9 @@ class Parsed:
 
     Attributes:
         name: on the page; of two runs, A or B.
-        folder: of the run, as the page shows it.
-        metrics: of metrics.json; empty for a model without run.
-        settings: of run.json, by key; empty for a model without run.
+        folder: the run's folder, as the page shows it.
+        metrics: the contents of metrics.json; empty for a model without a run.
+        settings: the settings in run.json, by key; empty for a model without a run.
         scores: from evaluate_files.
         comparison: word by word.
         predicted: the columns that the model predicts, see Vocabularies.

@@ -460,8 +460,8 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
 
 
 def _called_gold(taken: JudgedTransition, tree: DrawnTree) -> str:
-    """Return that the arc of a transition is gold, or that only its head is; "" if it is not, or
-    there is no gold tree.
+    """Return the words that say that the arc of a transition is gold, or that only its head is; ""
+    if neither is, or there is no gold tree.
     """
     if taken.child is None or tree.gold_heads is None or tree.gold_deprels is None:
         return ""
