@@ -238,7 +238,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
 
 
 def warm_up(service: Service) -> None:
-    """Compiles the kernels that a first answer needs, or loads them if they are compiled."""
+    """Compile the kernels that a first answer needs, or load them if they are compiled."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
     corrected = (
         replace(request, corrections=(Correction(1, 1, 0),)) if service.keeps_heads else request
