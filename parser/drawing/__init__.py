@@ -282,8 +282,8 @@ _GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
 _HEIGHT = 26.0  # from one level of arcs to the next
 _WORDS = 40.0  # height of the line of words and tags
 _BOX_LABEL = 22.0  # height of the line of labels of boxes
-# Generous widths of letters of relations, whose fonts differ: of wide ones, of capitals,
-# and of a column of others.
+# Generous widths of the letters in relations, because fonts differ: wide letters, capitals, and one
+# column of all others.
 _WIDE, _WIDE_LETTER, _CAPITAL, _OTHER_LETTER = "mwMW@%&", 11.0, 8.6, 7.1
 # room between a relation and the vertical lines of its own arc, and of others
 _OWN, _CLEAR = 4.0, 8.0

@@ -134,8 +134,8 @@ def confusion_table(counts: Mapping[tuple[str, str], int], most: int = 20) -> st
     """Return a confusion matrix of the most frequent gold relations;
     all other relations share one row and column.
 
-    A cell is the darker, the larger the share of the row's words (gold relation) that got the
-    column's relation.
+    The larger the share of the row's words (gold relation) that got the column's relation, the
+    darker is the cell.
 
     Args:
         counts: words by gold relation and relation of the system.
