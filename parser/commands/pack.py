@@ -120,7 +120,7 @@ def main() -> None:
         "sha256": sha256_of(args.output),
         "bytes": args.output.stat().st_size,
     }
-    with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
+    with locked(index.with_name(".lock"), wait=True):  # other processes may have added packs
         listed = _listed(index, names, args.output.name)
         for name, treebank in names.items():
             listed[name] = entry | ({} if treebank is None else {AS_TREEBANK: treebank})
