@@ -17,8 +17,8 @@ TOKENS_PER_SPAN = 4_000
 # If several threads share a small input, spans are shorter, but at least this long.
 FEWEST_TOKENS_PER_SPAN = 1_000
 
-# Tokens whose sentences are searched together where the items of all of them are kept,
-# or all their trees.
+# Tokens of the sentences that are searched together where the items of all these sentences, or all
+# their trees, are kept.
 TOKENS_PER_SEARCH = 2_000
 
 # Sentences that advance together. More sentences do not fill matrix products better,
