@@ -115,7 +115,7 @@ def integers(values: Sequence[int], what: str) -> np.ndarray:
     """Return a sequence as int32[n]; floating-point numbers must be whole.
 
     Raises:
-        OptimalStepError: it is no sequence of such integers; names ``what``.
+        OptimalStepError: it is not a sequence of such integers; the message names ``what``.
     """
     must = f"{what} must be a sequence of integers of 32 bits"
     try:
@@ -150,7 +150,8 @@ def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
     them.
 
     Raises:
-        OptimalStepError: names ``where`` and the first token at fault.
+        OptimalStepError: the heads are not a tree; the message names ``where`` and the first token
+            at fault.
     """
     n = len(heads)
     if n > MAX_TOKENS:

@@ -82,8 +82,8 @@ def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, b
 
         reachable = children.edges_from[start + front] if front <= n else 0
         shift_loss = 0
-        # how many gold children of the current element are in the buffer; after the loop,
-        # of the top
+        # how many gold children of the current element are in the buffer; after the loop, the
+        # current element is the top
         awaited = 0
         for place in range(top_place + 1):
             node = stacks[row, place]

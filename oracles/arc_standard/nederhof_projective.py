@@ -201,7 +201,7 @@ def _describe_stack(heads, start, children, k, front, where, work):
         nchildren[i] = count
 
     chain = work[_CHAIN]
-    root = work[_ROOT]  # of the component of chain(i) in the buffer
+    root = work[_ROOT]  # the root of chain(i)'s component in the buffer
     anchor = work[_ANCHOR]  # the gold head of that root
     chain[k] = 0
     root[k] = 0

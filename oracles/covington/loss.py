@@ -178,7 +178,7 @@ def _is_ancestor(made_heads, node, other):
 @kernel()
 def _score_last_phase(heads, made_heads, top, n, scores):
     """Fill in the scores of the transitions of the last phase, with a top other than 0."""
-    child = 0  # of the artificial root
+    child = 0  # the child of the artificial root
     for token in range(1, n + 1):
         if made_heads[token] == 0:
             child = token

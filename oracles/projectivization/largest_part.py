@@ -35,7 +35,7 @@ def largest_projective_part(trees: Trees) -> Trees:
     """Return the trees with the largest set of known edges that one projective tree can have;
     their other heads are unknown.
 
-    Of several largest sets, a set with the smallest total length of its edges is taken.
+    If several sets are largest, one with the smallest total length of its edges is taken.
     """
     if trees.projective.all():
         return trees

@@ -2,7 +2,7 @@
 Stymne and Nivre 2017, for arc-standard.
 
 The paper is about arc-hybrid with swap: a static oracle decides whether to swap; otherwise the
-other transitions have their costs in arc-hybrid, also off the gold path. Here arc-standard replaces
+other transitions have their costs in arc-hybrid, even off the gold path. Here arc-standard replaces
 arc-hybrid, with its own exact costs.
 
 Swap, static: if swap is applicable and the top comes before the element below it in the projective
