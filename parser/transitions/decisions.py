@@ -185,7 +185,7 @@ def _log_probabilities(
     log_probs = np.empty(len(rows), np.float64)
     for m in range(len(rows)):
         place = rows[m, columns[m]], block_starts[blocks[m, columns[m]]] + max(relations[m], 0)
-        total = 0.0  # of exponentials relative to the transition's own
+        total = 0.0  # the sum of exponentials, relative to that of the transition itself
         for c in range(rows.shape[1]):
             row = rows[m, c]
             if row == NO_NODE:
