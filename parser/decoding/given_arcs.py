@@ -181,7 +181,7 @@ def replay(
     greedily, these are the parser's own steps.
 
     Args:
-        parser: scores the steps; None: the model is linear, and its scores are no probabilities.
+        parser: scores the steps; None: the model is linear, and its scores are not probabilities.
         probabilities: filled in; NaN for a linear model, and for sentences longer than MOST_WORDS.
         single_root: whether the trees have one root each.
     """

@@ -403,7 +403,7 @@ class _Fit:
         self, sets: TagSets, given_numbers: Mapping[str, np.ndarray], are_fixed: bool
     ) -> None:
         self._sets, self._given_numbers, self._are_fixed = sets, given_numbers, are_fixed
-        self._asked = np.zeros(0, np.bool_)  # of each token, whether a tag is given
+        self._asked = np.zeros(0, np.bool_)  # for each token, whether a tag is given
         self._otherwise = self._asked  # whether a given tag is not the most probable one
 
     def __call__(self, scores: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:

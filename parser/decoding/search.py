@@ -1,6 +1,6 @@
 """The table of sentence parsers; the first one that does what is wanted is chosen.
 
-Each row of ``SEARCHES`` says what a parser can do; faster ones stand first. A parser is imported
+Each row of ``SEARCHES`` says what a parser can do; faster ones come first. A parser is imported
 only when it is chosen: each module with compiled loops makes commands start more slowly.
 docs/oracles_and_systems.md prints the table by system.
 """

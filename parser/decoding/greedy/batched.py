@@ -1,8 +1,8 @@
 """Greedy parsing of many sentences in step: the best applicable transition of every sentence,
 step after step.
 
-It works for any transition system and any model, also linear ones. The compiled loops give the same
-results faster: compiled.py for arc-standard and Attardi's system, spine.py for LR-spine,
+It works for any transition system and any model, including linear ones. The compiled loops give the
+same results faster: compiled.py for arc-standard and Attardi's system, spine.py for LR-spine,
 buffer_arcs.py for arc-hybrid and arc-eager.
 """
 
