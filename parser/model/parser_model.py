@@ -21,7 +21,7 @@ class ParserModel(Protocol):
     Attributes:
         kind: ``classifier`` or ``linear``, as in the folder.
         gives_probabilities: whether its scores are logits, so that probabilities can be calibrated.
-        vocabularies: of all that it reads and predicts.
+        vocabularies: the vocabularies of all that it reads and predicts.
         relations: the relations; relation number i is ``relations.symbols[i]``.
         system: the transition system over these relations.
         beam: how optimal-step parse searches by default; None: it parses greedily.
