@@ -17,7 +17,8 @@ comments, ``# key = value``, and lines of two kinds, until a blank line:
                                                            7 to 9 columns
 
 A token may have no line if all its arcs lead from one node to the next; its form is then that of
-the first arc. Of the arcs' MISC only SpaceAfter=No is read: in some files MISC marks the gold arcs.
+the first arc. From the MISC of arcs, only SpaceAfter=No is read, because in some files MISC marks
+the gold arcs.
 """
 
 from __future__ import annotations
