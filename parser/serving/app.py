@@ -50,9 +50,9 @@ class Limits:
     """Limits of a server.
 
     Attributes:
-        bytes: of the body of a request.
-        seconds: from the beginning of a request to its answer.
-        requests: read or worked on at a time; further requests are refused.
+        bytes: the most bytes of the body of a request.
+        seconds: the most seconds from the beginning of a request to its answer.
+        requests: how many requests are read or worked on at a time; further ones are refused.
     """
 
     bytes: int = 1_000_000
@@ -287,7 +287,7 @@ def create_app(
 
     Args:
         service: the model at work.
-        limits: of requests.
+        limits: the limits of requests.
         root_path: the path under which a proxy serves the application, such as ``/parser``;
             "" for the root.
     """

@@ -254,7 +254,7 @@ class CorrectingParser:
             asked.append(replace(given, deprels=deprels))
         answers = self._predict(self._asked, sentence, asked)
         assert answers.steps is not None, "the predictor was made with steps=True"
-        # Of the step that makes the arc, with each of the relations.
+        # The log probabilities of the step that makes the arc, one for each of the relations.
         logs = answers.steps.arcs[answers.parses.offsets[:-1] + word]
         best = int(logs[1:].argmax())
         return fitting[best] if logs[1 + best] - logs[0] >= log(_LEAST) else None

@@ -105,7 +105,7 @@ def _sentences_of(fields: Mapping[str, str]) -> SentenceEnds:
     """Return where the sentences of a text end, as the form says.
 
     Raises:
-        RequestError: there is no such way.
+        RequestError: the form names an unknown way.
     """
     given = fields.get("sentences", SentenceEnds.MODEL)
     if given not in list(SentenceEnds):
