@@ -95,7 +95,7 @@ def contents(parts: Iterable[str], groups: Iterable[str] = ()) -> str:
     """Return a list of links to the sections of a page.
 
     Args:
-        parts: of the page, with their headings.
+        parts: the parts of the page, with their headings.
         groups: beginnings of titles; sections whose titles begin with the same one share a line.
     """
     lines: dict[str, list[str]] = {}
