@@ -142,7 +142,7 @@ def _names(given: Sequence[str], model: Path) -> dict[str, str | None]:
     """Return the names of a pack, and the treebank that each stands for, if any.
 
     Raises:
-        OptimalStepError: a name is no plain name, or the model does not know the treebank.
+        OptimalStepError: a name is not a plain name, or the model does not know the treebank.
     """
     names: dict[str, str | None] = {}
     known = _treebanks(model)
