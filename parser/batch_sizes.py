@@ -58,7 +58,7 @@ TOKENS_PER_SEGMENTING = 5_120
 # --- Networks in torch
 
 # Tokens that are encoded together: enough to fill the matrix products,
-# and few enough for sentences of like length.
+# and few enough for sentences of similar length.
 TOKENS_PER_ENCODING = 1_000
 
 # Windows that a pretrained encoder reads together; on a device, as many sentences.

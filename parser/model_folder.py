@@ -125,7 +125,7 @@ def text_folder(folder: Path, treebank: str | None = None) -> Path:
     or the whole model's if the treebank has none.
 
     Args:
-        folder: of the model.
+        folder: the folder of the model.
         treebank: its name, in a model that tells treebanks apart; None: the model's default
             treebank.
 
