@@ -34,8 +34,8 @@ TIES = ("none", "nearest_ancestor")
 GOLD_WEIGHT = 2**16
 
 # How many ancestors of a word have a weight, its gold head included: the largest number for which
-# MAX_TOKENS times the greatest reward is below GOLD_WEIGHT. With 32, the optimal transitions differ
-# in one of ten thousand configurations (got, grc).
+# MAX_TOKENS times the greatest reward is below GOLD_WEIGHT. With LEVELS = 32, the optimal
+# transitions differ in one of ten thousand configurations (treebanks got and grc).
 LEVELS = 7
 
 

@@ -8,25 +8,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
-# Names that are less alike are not suggested. The second bound is for names of three letters or
-# fewer: one letter may be wrong.
+# The least similarity of a name that is suggested, 0 to 1. The second bound is for names of three
+# letters or fewer: one letter may be wrong.
 _ALIKE, _SHORT_ALIKE = 0.7, 0.65
 # The bound for words that stand for names (``elsewhere``). It is higher: there are many such words,
 # and ordinary words resemble some of them.
 _WORDS_ALIKE = 0.8
 # In names of two letters, one letter may be wrong, or the two may be swapped.
 _SHORT = 2
-# How alike a name and its beginning are, if the beginning has three letters or more.
+# The similarity of a name to its own beginning, if the beginning has three letters or more.
 _BEGINNING = 0.8
-# Names that are less alike than the best one by more than this are not suggested beside it.
+# A name is not suggested if its similarity is lower than the best one's by more than this.
 _CLOSE = 0.05
 _MOST = 3
-# Letters of a name that are compared: somebody may have sent a whole text.
+# How many letters of a name are compared: the name may be a whole text that somebody has sent.
 _LONGEST = 80
 
 
 class OptimalStepError(ValueError):
-    """Bad input; the message says what is wrong, where, and how to mend it.
+    """Bad input; the message says what is wrong, where, and how to fix it.
 
     A command prints the message alone, in one line, with exit status 1. Any other error is a fault
     of this project, and keeps its traceback.
@@ -40,14 +40,14 @@ def nearest(
     least: float | None = None,
 ) -> list[str]:
     """Return the known names that somebody who wrote ``given`` may have meant,
-    the likeliest first; none, if none is alike.
+    the most likely first; none if no name is similar.
 
     Case, dashes and underscores do not matter.
 
     Args:
         elsewhere: further words that stand for known names, such as ``{"hungarian": "hu"}``;
             words for other names do not count.
-        least: how alike a name must be, 0 to 1; None: as alike as after a typing error.
+        least: the least similarity of a suggested name, 0 to 1; None: as similar as after a typo.
     """
     names = [str(name) for name in known]
     words = {word: name for word, name in elsewhere.items() if name in names} | {
@@ -80,8 +80,8 @@ def nearest(
 def did_you_mean(
     given: str, known: Iterable[str], elsewhere: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Return the hint for an error about an unknown name, `` (did you mean parse?)``; nothing, if
-    no known name is near.
+    """Return the hint for an error about an unknown name, `` (did you mean parse?)``; nothing if no
+    known name is similar.
     """
     return question(nearest(given, known, elsewhere))
 

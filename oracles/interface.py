@@ -117,7 +117,7 @@ class Query:
         """Make a query of one configuration: the stack a_0..a_k, and the first token of the buffer.
 
         Raises:
-            OptimalStepError: the stack is no sequence of integers.
+            OptimalStepError: the stack is not a sequence of integers.
         """
         stacks = integers(stack, "stack")[None]
         sentences, stack_sizes, fronts = (
@@ -336,7 +336,8 @@ def ascending(stack: Sequence[int], front: int) -> list[int]:
     """Return a stack that begins with 0 and ascends to a node before ``front``.
 
     Raises:
-        OptimalStepError: it is no such stack.
+        OptimalStepError: the stack does not begin with 0, or does not ascend to a node before
+            ``front``.
     """
     nodes = integers(stack, "stack").tolist()
     if (

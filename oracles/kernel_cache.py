@@ -2,7 +2,7 @@
 
 numba stores a compiled kernel beside the file that defines it, or in a folder of the user. If it
 can write to neither (a read-only installation, a service without a home), numba refuses to start.
-numba also runs what it loads from such a folder, so nobody else may be able to write there.
+numba also runs what it loads from such a folder, so other users must not be able to write there.
 Importing this module before numba chooses a safe folder.
 
 numba reuses a compiled kernel until the file that defines it changes. It does not notice changes of
@@ -10,14 +10,14 @@ a kernel or a constant that was imported from another file, and would run the ol
 or a git pull. So the compiled kernels of a package are deleted if any source file that kernels
 depend on is newer. Most edits are to other files, and cost no compilation.
 
-A file of a compiled kernel may be empty, cut or unreadable, as after a full disk or a crash. numba
-would fail at every start; here such a kernel is compiled again, and its files are replaced
+A file of a compiled kernel may be empty, truncated or unreadable, as after a full disk or a crash.
+numba would fail at every start; here such a kernel is compiled again, and its files are replaced
 (_mended).
 
 Kernels that make no arrays are compiled without reference counting. Otherwise numba counts
 references to every array that a kernel reads from a tuple or passes on, with one atomic operation
 for each. Our kernels pass on dozens of arrays: with a beam of 8, counting took two thirds of the
-time. To omit it is safe, because the caller holds the arrays while the kernel runs.
+time. Omitting it is safe, because the caller holds the arrays while the kernel runs.
 
 A kernel is compiled once for each combination of argument types, and compile time depends on their
 number more than on the length of a kernel. For numba, a literal 0 or True, a read-only array, a

@@ -115,7 +115,7 @@ def integers(values: Sequence[int], what: str) -> np.ndarray:
     """Return a sequence as int32[n]; floating-point numbers must be whole.
 
     Raises:
-        OptimalStepError: it is no sequence of such integers; names ``what``.
+        OptimalStepError: it is not a sequence of such integers; the message names ``what``.
     """
     must = f"{what} must be a sequence of integers of 32 bits"
     try:
@@ -124,7 +124,7 @@ def integers(values: Sequence[int], what: str) -> np.ndarray:
         raise OptimalStepError(f"{must} ({error})") from error
     if array.ndim != 1:
         raise OptimalStepError(f"{must}, in one dimension rather than {array.ndim}")
-    if array.dtype.kind in "OSU":  # NumPy turns all elements into text if one is
+    if array.dtype.kind in "OSU":  # NumPy turns all elements into text if one is text
         wrong = [
             number
             for number in values
@@ -150,7 +150,8 @@ def check_tree(heads: np.ndarray, where: str, partial: bool = False) -> None:
     them.
 
     Raises:
-        OptimalStepError: names ``where`` and the first token at fault.
+        OptimalStepError: the heads are not a tree; the message names ``where`` and the first token
+            at fault.
     """
     n = len(heads)
     if n > MAX_TOKENS:
@@ -206,9 +207,9 @@ def topmost_nodes(heads):
 def _is_part_of_projective(heads):
     """Return whether the known edges (heads: int32[n + 1]) are part of a projective tree; linear.
 
-    They are if no two cross, and no edge covers an ancestor of its own head, since all nodes that
-    an edge covers must descend from its head. If none cross, an edge that covers an ancestor of its
-    head also covers the topmost one.
+    They are part of one if no two edges cross, and no edge covers an ancestor of its own head,
+    since all nodes that an edge covers must descend from its head. If none cross, an edge that
+    covers an ancestor of its head also covers the topmost one.
     """
     topmost = topmost_nodes(heads)
     last = np.zeros(len(heads), np.int32)
@@ -225,7 +226,7 @@ def _is_part_of_projective(heads):
             count -= 1
         innermost = ends[count - 1] if count > 0 else np.int32(len(heads))
         # The edges that begin here, the longest first: to the children on the right,
-        # and to the head if it is there.
+        # and to the head if it is on the right.
         head, child = heads[node], last[node]
         while child > node or head > node:
             end = max(child, head)

@@ -17,8 +17,8 @@ TOKENS_PER_SPAN = 4_000
 # If several threads share a small input, spans are shorter, but at least this long.
 FEWEST_TOKENS_PER_SPAN = 1_000
 
-# Tokens whose sentences are searched together where the items of all of them are kept,
-# or all their trees.
+# Tokens of the sentences that are searched together where the items of all these sentences, or all
+# their trees, are kept.
 TOKENS_PER_SEARCH = 2_000
 
 # Sentences that advance together. More sentences do not fill matrix products better,
@@ -58,7 +58,7 @@ TOKENS_PER_SEGMENTING = 5_120
 # --- Networks in torch
 
 # Tokens that are encoded together: enough to fill the matrix products,
-# and few enough for sentences of like length.
+# and few enough for sentences of similar length.
 TOKENS_PER_ENCODING = 1_000
 
 # Windows that a pretrained encoder reads together; on a device, as many sentences.

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 
 def work_for_parent(at_end: Callable[[], None]) -> None:
-    """Let this process of multiprocessing ignore Ctrl-C and end with its parent;
-    call this first in it.
+    """Let this process of multiprocessing ignore Ctrl-C and end with its parent. Call this function
+    first in the process.
 
     Args:
         at_end: called if the parent ends first, because a killed parent cannot clean up.
@@ -30,8 +30,8 @@ def _end_after_parent(at_end: Callable[[], None]) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent, which holds its standard input open, ends in any way;
-    call this first in it.
+    """End this process when its parent ends in any way. The parent holds the standard input of this
+    process open. Call this function first in the process.
     """
     # Under another number: on Windows, libraries that inspect standard input when they are loaded
     # would wait for the thread that reads it.

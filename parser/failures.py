@@ -19,7 +19,7 @@ _TRACEBACK = "OPTIMAL_STEP_TRACEBACK"
 # Packages of this project: a missing module of these is a fault.
 _OURS = ("oracles", "parser", "scripts", "experiments")
 
-# Beginnings of torch's messages about a full memory of the machine, as a RuntimeError.
+# Beginnings of the messages of the RuntimeErrors that torch raises if the machine's memory is full.
 _FULL = ("DefaultCPUAllocator", "[enforce fail at alloc_cpu.cpp")
 
 

@@ -125,9 +125,9 @@ def text_folder(folder: Path, treebank: str | None = None) -> Path:
     or the whole model's if the treebank has none.
 
     Args:
-        folder: of the model.
-        treebank: its name, in a model that tells treebanks apart; None: the one that sentences
-            are parsed as by default.
+        folder: the folder of the model.
+        treebank: its name, in a model that tells treebanks apart; None: the model's default
+            treebank.
 
     Raises:
         ModelError: the settings are damaged.
@@ -148,8 +148,8 @@ def treebank_text_folder(folder: Path, treebank: str) -> Path:
 
 
 def has_tokenizer(folder: Path, treebank: str | None = None) -> bool:
-    """Return whether a model's folder has a tokenizer that is read, for a treebank as in
-    text_folder(); one of UDPipe 1 is not.
+    """Return whether a model's folder has a tokenizer that this version reads, so not one of UDPipe
+    1; for ``treebank`` see text_folder().
     """
     return (text_folder(folder, treebank) / TOKENIZER).is_file()
 
@@ -168,8 +168,8 @@ def text_files(folder: Path) -> list[str]:
 
 
 def copy_text_files(source: Path, target: Path) -> None:
-    """Copy what turns text into words and sentences from a model's folder to another;
-    what was there before goes.
+    """Copy what turns text into words and sentences from a model's folder to another; remove what
+    was there before.
     """
     for name in text_files(target):
         (target / name).unlink()

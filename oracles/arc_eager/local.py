@@ -16,8 +16,8 @@ than an edge that removes such an element earlier. If s_1..s_j stay to the end, 
 We know of no such correction in the literature. With ``single_root`` (one gold child of the
 artificial root) edges from 0 do not count once s_1 is linked. If edges can be undone
 (``nonmonotonic``), no element has to stay. Two kinds of gold edges are then added to A: from
-s_{i-1} to an s_i that is not linked, and from the buffer to an s_i that is. A transition's score is
-its own edge plus the value after it.
+s_{i-1} to an s_i that is not linked, and from the buffer to an s_i that is linked. A transition's
+score is its own edge plus the value after it.
 
 Arc-eager is arc-decomposable for projective trees, and these values are exact for them; other trees
 are refused. ``ArcEagerSums`` uses A alone, as many parsers do, for any tree. It is exact for no
@@ -102,8 +102,8 @@ def _in_buffer(children, start, node, front):
 def _value(
     all_heads, start, children, n, stack, linked, k, front, single_root, nonmonotonic, waits
 ):
-    """Return the value of a configuration; ``linked``: bool[> k],
-    whether each stack element has a head.
+    """Return the value of a configuration. ``linked``: bool[> k], whether each stack element has a
+    head; ``waits``: whether edges made at the end count.
     """
     # the artificial root keeps the child it has
     closed = single_root and not nonmonotonic and k > 0 and linked[1]

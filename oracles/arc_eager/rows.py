@@ -1,8 +1,8 @@
 """Optimal transitions for arc-eager parsing (system.py), any gold tree, by stack rows: see
 oracles/charts/stack_rows.py.
 
-``ties`` names a second oracle: among the optimal transitions,
-those that are also optimal by it are preferred:
+``ties`` names a second oracle: among the optimal transitions, those that the second oracle also
+calls optimal are preferred:
 
 * "monotonic": arc-eager without undoing edges. With ``nonmonotonic``, shift and right always tie,
   because each can be undone; so the set of optimal transitions does not tell which to take.

@@ -5,8 +5,9 @@ If there is a gold edge between the top and the first token of the buffer, it ma
 right). Else, if the top is linked and an element below it has a gold edge with that token, it
 reduces the top. Else it shifts. When the buffer is empty, it pops the rest.
 
-It takes only projective gold trees. Off the path of the canonical computation it has NO claim to be
-optimal. Its scores are 1 for its transition and 0 for other applicable ones, not numbers of edges.
+It takes only projective gold trees. Off the path of the canonical computation it is NOT guaranteed
+to be optimal. Its scores are 1 for its transition and 0 for other applicable ones, not numbers of
+edges.
 
 Complexity: O(k) per configuration of k + 1 stack elements.
 """
@@ -90,7 +91,7 @@ def _score_batch(
                 ):
                     chosen = REDUCE
         if scores[row, chosen] == NOT_APPLICABLE:
-            chosen = SHIFT  # single_root forbids to reduce only while the buffer is not empty
+            chosen = SHIFT  # single_root forbids reducing only while the buffer is not empty
         if k > 0 or front <= n:
             scores[row, chosen] = 1
     return scores

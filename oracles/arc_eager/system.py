@@ -6,7 +6,7 @@ below it. The transitions, in order, with b = first token of the buffer:
 
 * shift ("sh"): pushes b. Applicable if the buffer is not empty.
 * left ("la"): the top becomes a child of b and is popped. Applicable if the top is not 0 and not
-  linked, and there is a buffer.
+  linked, and the buffer is not empty.
 * right ("ra"): b becomes a child of the top and is pushed. Applicable if the buffer is not empty.
 * reduce ("re"): pops the top. Applicable if it is linked.
 * attach ("at"): the top becomes a child of the element below it and is popped. Applicable if the
@@ -78,7 +78,7 @@ class ArcEagerOracle(Oracle):
 
         Raises:
             OptimalStepError: the heads are not a tree,
-                or the rest is not a configuration of the sentence.
+                or the other arguments are not a configuration of the sentence.
         """
         heads = integers(heads, "heads").tolist()
         front = front_of(len(heads), buffer)

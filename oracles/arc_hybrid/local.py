@@ -1,7 +1,7 @@
 """Optimal transitions for arc-hybrid parsing, projective gold trees:
 Goldberg and Nivre 2013 (TACL 1), Section 4.
 
-The transition system (Kuhlmann, Gomez-Rodriguez and Satta 2011) leads from the stack [0] and the
+The transition system (Kuhlmann, Gómez-Rodríguez and Satta 2011) leads from the stack [0] and the
 buffer 1..n to the stack [0] and an empty buffer in 2n transitions. The transitions, in order, with
 b = first token of the buffer:
 
@@ -82,8 +82,8 @@ def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, b
 
         reachable = children.edges_from[start + front] if front <= n else 0
         shift_loss = 0
-        # how many gold children of the current element are in the buffer; after the loop,
-        # of the top
+        # how many gold children of the current element are in the buffer; after the loop, the
+        # current element is the top
         awaited = 0
         for place in range(top_place + 1):
             node = stacks[row, place]

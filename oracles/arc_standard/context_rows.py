@@ -58,7 +58,7 @@ Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, with rows rounded up t
 Memory is reserved by bind(), and taken when a sentence is first scored, up to ``max_bytes`` for all
 sentences together. Beyond that, the sentences that came first are dropped, and computed again when
 they return. So score no more sentences at a time than fit (a gigabyte holds 150,000 sentences of
-20 tokens). A sentence that does not fit alone is refused.
+20 tokens). A sentence that does not fit even on its own is refused.
 
 The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena:
 its chart (R, L and IL, see vector_chart.py); for each depth d of the stack a slot of _SLOT rows of
@@ -173,8 +173,8 @@ class BoundContextRows(BoundOracle):
 
     @property
     def memory(self) -> tuple[np.ndarray, ...]:
-        """The argument ``memory`` of the kernel score_batch(), for other compiled code;
-        hold ``lock`` meanwhile.
+        """The argument ``memory`` of the kernel score_batch(), for other compiled code; hold
+        ``lock`` while using it.
         """
         return *self.arena, self.nodes, self.columns
 

@@ -1,11 +1,11 @@
-"""The arc-standard transitions that lose no gold edge, while none is lost:
-in nearly constant time, for partial trees.
+"""The arc-standard transitions that lose no gold edge, as long as none has been lost; for partial
+trees, in nearly constant time.
 
 An exact oracle counts the edges that can still be made; its time grows with the square of the
-sentence or faster. To keep given edges, it is enough to know which transitions lose none. A partial
-tree whose edges are part of a projective tree can be made whole; so as long as only these
-transitions are taken, one of them can be taken next. We know of no such rules for partial trees in
-the literature. The scores of context_rows are the reference: while no edge is lost, these
+sentence length or faster. To keep given edges, it is enough to know which transitions lose none. A
+partial tree whose edges are part of a projective tree can be completed. So as long as only lossless
+transitions are taken, there is always one to take next. We know of no such rules for partial trees
+in the literature. The scores of context_rows are the reference: while no edge is lost, these
 transitions have the highest score.
 
 If no projective tree has all these edges, a largest subset that one can have replaces them
@@ -26,8 +26,9 @@ subtree: so b must be able to descend from it. Every other stack element can bec
 a node further right, without having to take children itself.
 
 Why these rules suffice: take a projective tree with all known edges that can still be made. If a
-transition removes a node without known edges, its children in this tree move to one of them, or to
-its head. The tests compare all configurations of small sentences.
+transition removes a node without known edges, its children in this tree are attached to one of
+these children, or to its head. The tests compare the rules with a search over all computations of
+small sentences.
 
 Complexity: O(n) per sentence to bind, at worst O(n^2) where edges exclude each other; O(k log k)
 per configuration at worst, plus the depth of b among the known edges.
@@ -81,7 +82,7 @@ def _fill_first(all_heads, offsets, first, leftmost):
 
 @kernel()
 def _waits(stacks, row, size, node):
-    """Return whether a node is among the first ``size`` elements of a stack, which ascends."""
+    """Return whether a node is among the first ``size`` elements of an ascending stack."""
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2

@@ -201,7 +201,7 @@ def _describe_stack(heads, start, children, k, front, where, work):
         nchildren[i] = count
 
     chain = work[_CHAIN]
-    root = work[_ROOT]  # of the component of chain(i) in the buffer
+    root = work[_ROOT]  # the root of chain(i)'s component in the buffer
     anchor = work[_ANCHOR]  # the gold head of that root
     chain[k] = 0
     root[k] = 0
@@ -224,8 +224,8 @@ def _describe_stack(heads, start, children, k, front, where, work):
 
 @array_kernel()
 def _case_at(work, case, level, lower):
-    """Return the case at a lower level: FRESH if the chain node (SPENT) or the component (GONE)
-    that ``case`` is about is another one there.
+    """Return the case at a lower level. It is FRESH if that level has another chain node (for
+    SPENT) or another component (for GONE); otherwise the case stays.
     """
     if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
         return FRESH

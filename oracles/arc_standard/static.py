@@ -13,7 +13,7 @@ Two gold computations matter (Nederhof 2019, Section 2). Both depend only on the
 On the gold path the eager transition is the unique optimum under left_before_right,
 the lazy one under right_before_left.
 
-Off the gold path this oracle has NO claim to be optimal. It follows the same rules, and its
+Off the gold path this oracle is NOT guaranteed to be optimal. It follows the same rules, and its
 transition is always applicable: if the rules say shift and the buffer is empty, it is reduce_left,
 which leads to the final configuration. Use it for gold computations, and another oracle elsewhere.
 

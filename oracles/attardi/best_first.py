@@ -1,7 +1,7 @@
 """The compiled best-first search of attardi_search;
 the algorithm is described in oracles.attardi.search.
 
-Its space holds the states found so far, and the order in which to visit them.
+The working space of a search holds the states found so far, and the order in which to visit them.
 """
 
 from __future__ import annotations

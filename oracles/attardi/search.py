@@ -28,10 +28,11 @@ found by a search over configurations, in the order of the cost of the path to t
    Along a computation, the memo answers for most configurations.
 5. A search that has found many states begins again, guided. The loss of a configuration is at least
    the loss among its stack nodes without a buffer, plus the loss in its buffer without a stack: no
-   edge is lost twice, and computations can continue without nodes (see below). With D fixed, the
-   loss of the stack takes polynomial time: below the lowest removed node the stack is unchanged,
-   and above it at most D nodes are left. Without guidance, an error deep in the stack shows its
-   cost only when everything above it is gone, after all other choices on the path.
+   edge is lost twice, and a computation can continue after nodes are removed (the first of the
+   bounds below). With D fixed, the loss of the stack takes polynomial time: below the lowest
+   removed node the stack is unchanged, and above it at most D nodes are left. Without guidance, an
+   error deep in the stack shows its cost only when everything above it is gone, after all other
+   choices on the path.
 
 Bounds of the loss L after a transition, from the loss L0 of the configuration before it:
 
@@ -52,7 +53,7 @@ computations. A sentence that needs more than ``max_states`` is refused.
 
 Memory: the memo takes about 1 KB per token along one computation per sentence, at most
 ``max_bytes`` for all sentences; it is reserved by bind() and taken when written. A search takes 60
-bytes per state and 8 per 64 tokens, and frees them.
+bytes per state, and 8 more for every 64 tokens; it frees them at its end.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ import numpy as np
 
 from oracles.kernel_cache import array_kernel
 
-# Its product with 32 bits fits in 63 bits, so nothing wraps around, compiled or not. It is odd,
-# and its bits are well mixed.
+# The product of the multiplier and a 32-bit number fits in 63 bits, so nothing wraps around,
+# compiled or not. The multiplier is odd, and its bits are well mixed.
 _MULTIPLIER = 0x5BD1E995
 _LOW_32 = 0xFFFFFFFF
 

@@ -8,14 +8,15 @@ parses every tree that the system can parse.
 
 A tree that the system cannot parse is not refused, because the first pass needs a computation of
 every sentence. bind() replaces it by a tree that the system can parse, with as many gold edges as
-possible. attardi_search makes this tree from the start; among its best transitions, the first in
-the same order is taken (attachments, the nearest first, then shift). This computation is the
-canonical computation of the new tree, because each attachment is optimal as soon as it can be made.
+possible. attardi_search builds this tree from the initial configuration; among its best
+transitions, the first in the same order is taken (attachments, the nearest first, then shift). This
+computation is the canonical computation of the new tree, because each attachment is optimal as soon
+as it can be made.
 
-Off the path of the canonical computation this oracle has NO claim to be optimal. It follows the
-same rules, and its transition is always applicable: if the rules say shift and the buffer is empty,
-it is ra_1, which leads to the final configuration. Use it for gold computations, and attardi_search
-elsewhere.
+Off the path of the canonical computation this oracle is NOT guaranteed to be optimal. It follows
+the same rules, and its transition is always applicable: if the rules say shift and the buffer is
+empty, it is ra_1, which leads to the final configuration. Use it for gold computations, and
+attardi_search elsewhere.
 
 Its scores are 1 for its transition and 0 for other applicable ones, not numbers of edges.
 

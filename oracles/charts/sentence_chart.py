@@ -4,7 +4,7 @@ The constituents of Nederhof 2019, Table 2, inside the buffer do not depend on t
 the chart of the sentence under the grammar of Table 3 (for projectivization), computed here once
 per sentence in O(n^3). Constituents that contain the stack top depend on the configuration. They
 are computed from the chart in O(k m^2) for k stack elements and m buffer nodes, instead of O((k +
-m)^3) from nothing.
+m)^3) from scratch.
 
 Half constituents: ``half[h, e]`` = most gold edges in the part of a subtree headed by h that
 reaches from h to e, to the right (h <= e) or to the left (e <= h). ``arc[h, d]`` = the same for the

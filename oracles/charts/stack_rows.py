@@ -49,7 +49,8 @@ one maximum of sums over contiguous 16-bit integers. The scores, with y = b - 1:
                   reduce V_{k-1}[y]; attach w(s_{k-1},s_k) + V_{k-1}[y]
 
 Memory: about 3 n^2 bytes per sentence, with rows in blocks of 8, in an arena; see vector_chart.py.
-A row stands at columns j = y + 1 (1 to n + 1), beside those of IL.
+The entry of V_d for y is in column j = y + 1 (1 to n + 1), so that rows align with the columns of
+IL.
 """
 
 from __future__ import annotations

@@ -138,8 +138,8 @@ class Arena(NamedTuple):
         """Reserve memory for sentences that take ``sizes`` entries each (int64[sentences]).
 
         Raises:
-            OptimalStepError: a sentence does not fit alone; ``advice`` is the fix,
-                besides raising ``max_bytes``.
+            OptimalStepError: a sentence does not fit even on its own; ``advice`` names a fix other
+                than raising ``max_bytes``.
         """
         most = max_bytes // kind.itemsize
         if len(sizes) and sizes.max() > most:

@@ -7,10 +7,10 @@ Transitions, in order:
 
 * shift ("sh"): the stack becomes 0..j. Applicable if the buffer is not empty.
 * no_arc ("na"): i is passed, the stack becomes 0..i-1. Applicable if i >= 1.
-* left ("la"): i becomes a child of j and is passed. Applicable if i >= 1, there is a buffer, i has
-  no head, and i is not an ancestor of j.
-* right ("ra"): j becomes a child of i, and i is passed. Applicable if i >= 1, there is a buffer, j
-  has no head, and j is not an ancestor of i.
+* left ("la"): i becomes a child of j and is passed. Applicable if i >= 1, the buffer is not empty,
+  i has no head, and i is not an ancestor of j.
+* right ("ra"): j becomes a child of i, and i is passed. Applicable if i >= 1, the buffer is not
+  empty, j has no head, and j is not an ancestor of i.
 
 In the last phase the buffer is empty, and the top is a token without a head. While the artificial
 root has no child, root ("ro") makes the top that child, and no_arc moves on to the next token below
@@ -38,8 +38,8 @@ Gómez-Rodríguez and Fernández-González (2015) count edges and cycles like th
 for computations without a last phase.
 
 Many transitions are optimal only because the last phase can make edges late. So ``ties="commit"``
-prefers, among the optimal transitions, those that are optimal by "open tokens - cycles of f" alone;
-among these, a gold arc, then shift, then no_arc.
+prefers, among the optimal transitions, those that are optimal by "open tokens - cycles of f" alone.
+Among these, it prefers a gold arc to shift, and shift to no_arc.
 
 Complexity: O(n) per configuration.
 """
@@ -120,7 +120,7 @@ class CovingtonLoss(Oracle):
 
         Raises:
             OptimalStepError: the heads are not a tree,
-                or the rest is not a configuration of the sentence.
+                or the other arguments are not a configuration of the sentence.
         """
         heads, stack = integers(heads, "heads").tolist(), integers(stack, "stack").tolist()
         front = front_of(len(heads), buffer)
@@ -178,7 +178,7 @@ def _is_ancestor(made_heads, node, other):
 @kernel()
 def _score_last_phase(heads, made_heads, top, n, scores):
     """Fill in the scores of the transitions of the last phase, with a top other than 0."""
-    child = 0  # of the artificial root
+    child = 0  # the child of the artificial root
     for token in range(1, n + 1):
         if made_heads[token] == 0:
             child = token

@@ -86,7 +86,8 @@ def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
     n + 1 if the buffer is empty.
 
     Raises:
-        OptimalStepError: names the wrong element of the stack, and the fix.
+        OptimalStepError: they are not such a configuration; the message names the wrong element of
+            the stack, and the fix.
     """
     front = front_of(n, buffer)
     if not stack:

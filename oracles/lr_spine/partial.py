@@ -10,8 +10,8 @@ On the gold path of a projective gold tree (where all edges not yet made can sti
 So a transition is correct there if it loses no gold edge. In about 30% of the configurations of
 gold paths two transitions are correct: an edge can be made now or later.
 
-Off the gold path this oracle has NO claim to be optimal: it applies the same rules, and there may
-be no correct transition. Use it for gold computations, and lr_spine_chart elsewhere.
+Off the gold path this oracle is NOT guaranteed to be optimal: it applies the same rules, and there
+may be no correct transition. Use it for gold computations, and lr_spine_chart elsewhere.
 
 Its scores are 1 for correct and 0 for other applicable transitions, not numbers of edges.
 

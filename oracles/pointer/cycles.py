@@ -42,7 +42,7 @@ from oracles.kernel_cache import array_kernel
 from oracles.trees import Trees, integers
 
 # Where the path of a node ends: not yet known; in the present path itself; in 0 or a cycle; in i;
-# in i by heads made alone.
+# in i, along only the heads already made.
 _UNKNOWN, _ON_PATH, _ELSEWHERE, _AT_TOKEN, _BELOW_TOKEN = range(5)
 
 
@@ -90,7 +90,7 @@ class PointerCycles(Oracle):
 
         Raises:
             OptimalStepError: the heads are not a tree,
-                or the rest is not a configuration of the sentence.
+                or the other arguments are not a configuration of the sentence.
         """
         heads = integers(heads, "heads").tolist()
         n = len(heads)

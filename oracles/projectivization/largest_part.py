@@ -13,9 +13,9 @@ cross; the exclusions are ours:
     whole(e)   the weight of edge e and of the best set between its ends;
                if it goes from r to q, without the edge to r
 
-A row best[q,.] is needed only for the edges whose left end is q. The row does without the edge to
-q: a longer edge from q excludes the edge to q, and a shorter one does not reach the other end of
-the edge to q. Only one row is kept at a time.
+A row best[q,.] is needed only for the edges whose left end is q. The row leaves out the edge to q:
+a longer edge from q excludes the edge to q, and a shorter one does not reach the other end of the
+edge to q. Only one row is kept at a time.
 
 All edges weigh nearly the same. Shorter edges weigh slightly more,
 just enough to decide among sets of the same size.
@@ -35,7 +35,7 @@ def largest_projective_part(trees: Trees) -> Trees:
     """Return the trees with the largest set of known edges that one projective tree can have;
     their other heads are unknown.
 
-    Of several largest sets, a set with the smallest total length of its edges is taken.
+    If several sets are largest, one with the smallest total length of its edges is taken.
     """
     if trees.projective.all():
         return trees
@@ -56,8 +56,8 @@ def _fill_row(heads, edges, q, r, inside, whole, best, last):
         whole: int64[n + 1], by edge, see the module's docstring.
             Those with left end q are filled in.
         best: int64[n + 1], the result.
-        last: int32[n + 1], the result: by node y the edge with right end y that the best set up to
-            y has, 0 if none.
+        last: int32[n + 1], the result: for each node y, the edge of the best set up to y whose
+            right end is y; 0 if there is none.
     """
     first, after = edges
     n = len(heads) - 1

@@ -2,7 +2,7 @@
 Stymne and Nivre 2017, for arc-standard.
 
 The paper is about arc-hybrid with swap: a static oracle decides whether to swap; otherwise the
-other transitions have their costs in arc-hybrid, also off the gold path. Here arc-standard replaces
+other transitions have their costs in arc-hybrid, even off the gold path. Here arc-standard replaces
 arc-hybrid, with its own exact costs.
 
 Swap, static: if swap is applicable and the top comes before the element below it in the projective
@@ -30,7 +30,8 @@ What is exact and what is not:
   third comes between them. So neither the costs nor the sets of optimal transitions are exact for
   the whole system. In 22% of all configurations of all trees of 4 tokens, some transition is
   optimal here but not in a search over all computations; no parser ever meets most of these
-  configurations. If those after a swap against the projective order are left out, it is 11%.
+  configurations. If the configurations after a swap against the projective order are left out, the
+  share is 11%.
 
 A transition that the static part rules out scores at most the best score minus 1.
 

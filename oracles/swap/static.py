@@ -13,8 +13,8 @@ j] and the buffer [b, ..]:
 * else shift.
 
 On the gold path both are exact: they make the gold tree. The eager oracle swaps more often. Off the
-gold path they have NO claim to be optimal, but their transition is always applicable: if the rules
-say shift and the buffer is empty, it is reduce_left. Use swap_dynamic there.
+gold path they are NOT guaranteed to be optimal, but their transition is always applicable: if the
+rules say shift and the buffer is empty, it is reduce_left. Use swap_dynamic there.
 
 Their scores are 1 for their transition and 0 for other applicable ones, not numbers of edges.
 

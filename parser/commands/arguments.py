@@ -59,7 +59,7 @@ _ELSEWHERE = {
     "--model": "--model-path --model-dir --load",
 }
 
-# By arguments without a dash: options that stand for them elsewhere.
+# By arguments without a dash: the options that other toolkits have instead.
 _PLACES = {
     "input file files pattern": (
         "--input --input-file --input-path --infile --in --file --files --text-file --source --data"
@@ -69,7 +69,7 @@ _PLACES = {
     "system": "--system --system-file --pred --prediction --predictions --predicted",
 }
 
-# Ordinary words, and options elsewhere: no typing errors for the options that are like them.
+# Ordinary words, and options of other toolkits: these are not typos of the similar options here.
 _ORDINARY = """--all --accuracy --batch --batch-size --bs --buckets --build --cache --columns
 --config --conf --conllu --counts --csv --data --debug --dev --dir --download --encoding --epochs
 --exclude-punct --export --feats --features --file --force --gold --half --html --ignore-punct
@@ -86,7 +86,8 @@ def _letters(option: str) -> str:
     return "".join(filter(str.isalnum, option.casefold()))
 
 
-# What is alike to these is no reason to ask: whoever writes one of them means it.
+# Words that are meant as they are written: an option that resembles one is suggested only if it is
+# nearly the same (_SURE).
 _MEANT = {
     _letters(word)
     for words in (*_ELSEWHERE, *_ELSEWHERE.values(), _ORDINARY)
@@ -97,7 +98,7 @@ _SURE = 0.9
 
 class Arguments(argparse.ArgumentParser):
     """A parser that, after its error about an unknown option or choice,
-    asks whether a near one was meant.
+    asks whether a similar one was meant.
     """
 
     _words: Sequence[str] = ()
@@ -110,8 +111,8 @@ class Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print usage and message, with the name that was meant, and exit with status 2.
 
-        Argparse may complain of something else than the misspelt option: of a required option,
-        which then seems missing.
+        Argparse may complain about another option than the misspelt one: about a required option,
+        which then seems to be missing.
         """
         hints = self._meant_options()
         if (match := _CHOICE.search(message)) is not None:

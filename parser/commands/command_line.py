@@ -75,8 +75,8 @@ def run(main: Callable[[], object]) -> NoReturn:
 
 
 def fail(error: Exception) -> NoReturn:
-    """Print one line about bad input or a lack of the machine, or the traceback of a fault,
-    and exit with status 1.
+    """Print one line about bad input or an error of the machine (such as a full disk), or the
+    traceback of a fault, and exit with status 1.
     """
     _drop_output()
     failures.show_traceback(error)

@@ -27,7 +27,7 @@ from parser.evaluation.comparison import GROUPINGS
 from parser.evaluation.scores import NAMES
 
 MOST_CONFUSED = 20  # pairs of relations that are printed
-# of a score, in JSON
+# the details of a score in JSON
 _DETAILS = (
     "precision",
     "recall",

@@ -120,7 +120,7 @@ def main() -> None:
         "sha256": sha256_of(args.output),
         "bytes": args.output.stat().st_size,
     }
-    with locked(index.with_name(".lock"), wait=True):  # other packs may have joined
+    with locked(index.with_name(".lock"), wait=True):  # other processes may have added packs
         listed = _listed(index, names, args.output.name)
         for name, treebank in names.items():
             listed[name] = entry | ({} if treebank is None else {AS_TREEBANK: treebank})
@@ -142,7 +142,7 @@ def _names(given: Sequence[str], model: Path) -> dict[str, str | None]:
     """Return the names of a pack, and the treebank that each stands for, if any.
 
     Raises:
-        OptimalStepError: a name is no plain name, or the model does not know the treebank.
+        OptimalStepError: a name is not a plain name, or the model does not know the treebank.
     """
     names: dict[str, str | None] = {}
     known = _treebanks(model)

@@ -87,7 +87,7 @@ from parser.text.tokens import TokenizerError
 _JSON = (".json", ".jsonl")
 # Work that takes less time shows no progress; and seconds between two times that it is shown.
 _QUIET_SECONDS, _SECONDS_BETWEEN = 2.0, 0.1
-# Of two words; compiles what lattices need.
+# A lattice of two words; parsing it compiles the kernels that lattices need.
 _LATTICE = b"0\t1\ta\ta\tX\t_\t_\t_\t_\n1\t2\tb\tb\tX\t_\t_\t_\t_\n\n"
 
 
@@ -182,7 +182,7 @@ class ParsingProgress:
         if self._bar is None or self._source is None:
             return
         if share := share_read(self._source):
-            # of words, so that the bar shows their speed
+            # the total is in words, so that the bar shows their speed
             self._bar.total = max(parsed.words, round(parsed.words / share))
         self._bar.update(parsed.words - self._bar.n)
 

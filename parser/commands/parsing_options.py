@@ -24,9 +24,9 @@ _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 # Python's default is 0.005.
 _SWITCH_INTERVAL = 0.0001
 
-# New objects after which Python searches for cycles of garbage: young ones, and how many such
-# searches before one among older objects. Parsing makes many objects and few cycles: by default,
-# the searches take an eighth of the time.
+# Thresholds of Python's search for cycles of garbage: how many new objects before a search among
+# young objects, and how many such searches before a search among older ones. Parsing makes many
+# objects and few cycles: by default, the searches take an eighth of the time.
 _COLLECT_AFTER = (20_000, 20, 100)
 
 
@@ -118,7 +118,8 @@ def short_switch_interval() -> Iterator[None]:
     """Set a short switch interval within the ``with`` block, for the whole process.
 
     A thread that returns from compiled code waits for a thread that runs Python code, which numbers
-    the new words of a chunk; in the default interval it could parse hundreds of words.
+    the new words of a chunk; in the default interval, the waiting thread could parse hundreds of
+    words.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_INTERVAL)
@@ -130,8 +131,8 @@ def short_switch_interval() -> Iterator[None]:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let Python search for cycles of garbage more seldom within the ``with`` block,
-    for the whole process.
+    """Let Python search for cycles of garbage less often within the ``with`` block, for the whole
+    process.
     """
     before = gc.get_threshold()
     gc.set_threshold(*_COLLECT_AFTER)

@@ -296,7 +296,7 @@ class _HydraFiles(Observer):
 
 
 class _Interruptible(Observer):
-    """An end of the run at its next update if SIGTERM was received."""
+    """Ends the run at its next update if SIGTERM was received."""
 
     def on_update(self, update: Update) -> None:
         """Raise Terminated."""

@@ -166,8 +166,8 @@ def sort_rows(ids: Sequence[str]) -> Rows:
 
 
 def _number(digits: str) -> int:
-    """Convert digits to int; a number of more than _MAX_DIGITS digits is cut,
-    and still too large for any sentence.
+    """Convert digits to int; a number of more than _MAX_DIGITS digits is truncated, and is still
+    too large for any sentence.
     """
     return int(digits) if len(digits) <= _MAX_DIGITS else int(digits.lstrip("0")[:_MAX_DIGITS] or 0)
 

@@ -1,10 +1,10 @@
 """CoNLL-U as bytes, many sentences at a time: finds words, and replaces trees. The compiled
 counterpart of stream.py, for files without errors.
 
-No object is made per word. stream.py reads chunks with errors, which it reports, and with rarities,
-such as an id of more than nine digits. Everything else is read here: comments, multiword tokens,
-empty nodes, CRLF, a byte order mark, bytes that are not UTF-8, a missing last newline. Time is
-linear in the bytes.
+No object is made per word. stream.py reads chunks with errors, which it reports, and chunks with
+rare content, such as an id of more than nine digits. Everything else is read here: comments,
+multiword tokens, empty nodes, CRLF, a byte order mark, bytes that are not UTF-8, a missing last
+newline. Time is linear in the bytes.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def _size_for(threads: int, size: int, n_read: int, total: int | None) -> int:
 
 
 def _last_sentence_end(held: bytearray, searched: int) -> int:
-    """Return the place after a blank line in the unsearched bytes, the last if their line ends
-    agree; 0 if there is none.
+    """Return the place after a blank line in the unsearched bytes (the last one, unless line ends
+    are mixed); 0 if there is none.
     """
     for blank in (b"\n\n", b"\n\r\n"):
         place = held.rfind(blank, max(0, searched - len(blank) + 1))

@@ -12,7 +12,7 @@ that are ``_``. As in Stanza:
 * A multiword token has only text, misc and its place.
 * start_char and end_char are the place of a token in the text, from character start_char up to, but
   not including, end_char. The words of a multiword token have places if they are its parts
-  (``don't``: do, n't), else none (``du``: de, le). In CoNLL-U the place stands in MISC, as
+  (``don't``: do, n't), else none (``du``: de, le). In CoNLL-U the place is in MISC, as
   TokenRange=START:END or as start_char=START|end_char=END.
 
 Dicts have no comments: sent_id and text are not among them.
@@ -31,7 +31,7 @@ from parser.conllu.formats import split_columns
 from parser.conllu.stream import RawSentence, read_raw_sentences
 
 Place = tuple[int, int]
-"""Where a token stands in a text: its first character, from 0, and the one after its last."""
+"""The place of a token in a text: its first character, from 0, and the one after its last."""
 
 # The columns of words and empty nodes, by the names of their keys.
 _COLUMNS = {
@@ -49,7 +49,7 @@ _START, _END = re.compile(r"start_char=([0-9]{1,18})"), re.compile(r"end_char=([
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 # Some readers take these for ends of lines; halves of surrogate pairs stand for bytes that are not
-# UTF-8, and are no Unicode.
+# UTF-8, and are not valid Unicode.
 _NOT_IN_LINES = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 
 
@@ -60,7 +60,8 @@ def dicts_of(
 
     Args:
         rows: the ten columns of each line, with ids in order as sort_rows() checks.
-        places: of the tokens (multiword tokens, and words outside of them); None: as MISC says.
+        places: the places of the tokens (multiword tokens, and words outside of them); None: as
+            MISC says.
         words_only: leave out multiword tokens.
     """
     dicts: list[dict[str, Any]] = []
@@ -105,7 +106,7 @@ def dicts_of(
 def _add_columns(entry: dict[str, Any], columns: Sequence[str]) -> None:
     for key, number in _COLUMNS.items():
         value = columns[number]
-        # the lemma of an underscore
+        # _ is a value as the lemma of an underscore
         if (value != EMPTY and value) or (key == "lemma" and value == columns[FORM]):
             entry[key] = int(value) if number == HEAD and value.isdecimal() else value
 

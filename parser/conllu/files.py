@@ -104,7 +104,7 @@ def share_read(stream: BinaryIO) -> float | None:
     """Return the share of a file from open_input() that has been read, 0 to 1;
     None if its size is not known, as of a pipe.
 
-    Of a compressed file, it is the share of its compressed bytes.
+    For a compressed file, it is the share of its compressed bytes.
     """
     source = getattr(stream, "raw", None)
     return source.share_read() if isinstance(source, _Source) else None

@@ -62,7 +62,7 @@ def foreign_file(beginning: bytes) -> str | None:
     if _BZIP2.match(beginning):
         return "compressed by bzip2; uncompress it first, or give it a name that ends in .bz2"
     zeros = [byte == 0 for byte in beginning[:4]]
-    # without a byte order mark, two characters below 256
+    # UTF-16 without a byte order mark, if the first two characters are below 256
     if zeros in ([True, False] * 2, [False, True] * 2):
         return "UTF-16; convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 (or UTF-16BE)"
     return None

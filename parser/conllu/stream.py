@@ -4,7 +4,7 @@ unless more is asked for.
 Everything else is written byte for byte as it was read: comments anywhere, multiword tokens, empty
 nodes, CRLF, a byte order mark, a missing last newline, blank lines between sentences and after the
 last one, bytes that are not UTF-8 (as lone surrogates, see ``parser.conllu.files``). Lines are only
-split at tabs; memory is that of one sentence.
+split at tabs; only one sentence is in memory.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class RawSentence:
         ]
 
     def refuse(self, error: ConlluError) -> None:
-        """Turn it into a sentence that could not be read, without words."""
+        """Turn this sentence into one that could not be read, without words."""
         self.error = error
         self.columns, self.word_lines, self.multiwords, self.empty_nodes = [], [], [], []
 
@@ -240,8 +240,8 @@ def _sentence(
 
 
 def _table(lines: Sequence[str], first_line: int) -> list[tuple[int, str]]:
-    """Return the lines that are neither comments nor blank, without their ends,
-    each after its place.
+    """Return the lines that are neither comments nor blank, without their ends: pairs of place and
+    line.
     """
     if first_line == 1:
         lines = [lines[0].removeprefix(BYTE_ORDER_MARK), *lines[1:]]

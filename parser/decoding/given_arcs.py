@@ -7,8 +7,9 @@ fewest. The classifier chooses among these, greedily or with a beam. So a system
 tree keeps all given arcs, and the other arcs fit them. If all arcs are given, only the order of the
 steps is left to choose: replay() uses this to recover the computation of a tree.
 
-Where an oracle knows a faster way (Oracle.bind_lossless), it chooses a largest set of arcs that can
-be made together before the first step, and only transitions are allowed that lose none of this set.
+Where an oracle knows a faster way (Oracle.bind_lossless), it chooses, before the first step, a
+largest set of arcs that can be made together. Then only transitions that lose none of this set are
+allowed.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def replay(
     greedily, these are the parser's own steps.
 
     Args:
-        parser: scores the steps; None: the model is linear, and its scores are no probabilities.
+        parser: scores the steps; None: the model is linear, and its scores are not probabilities.
         probabilities: filled in; NaN for a linear model, and for sentences longer than MOST_WORDS.
         single_root: whether the trees have one root each.
     """

@@ -1,7 +1,7 @@
 """How to parse: the options of the commands, of the library and of the server, each declared once.
 
 Each field names the commands that have its flag, its help text, the kinds of input it applies to,
-and its needs of a model. The options of argparse are built from these fields
+and what it needs of a model. The options of argparse are built from these fields
 (commands/parsing_options.py). ``ParseOptions`` refuses options that exclude each other; refuse()
 refuses options that a model cannot follow. predictor.py applies the options; files/file_parsing.py
 applies those that concern only files.

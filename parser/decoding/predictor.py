@@ -393,7 +393,7 @@ class _Fit:
     and says which lemmas must fit their UPOS.
 
     Args:
-        sets: the tags that words had together.
+        sets: the combinations of tags that words had in training.
         given_numbers: by column, int32[tokens], see TagSets.settled().
         are_fixed: whether the given tags have already replaced the predicted ones,
             so that no given tag seems to differ from the predicted one.
@@ -403,7 +403,7 @@ class _Fit:
         self, sets: TagSets, given_numbers: Mapping[str, np.ndarray], are_fixed: bool
     ) -> None:
         self._sets, self._given_numbers, self._are_fixed = sets, given_numbers, are_fixed
-        self._asked = np.zeros(0, np.bool_)  # of each token, whether a tag is given
+        self._asked = np.zeros(0, np.bool_)  # for each token, whether a tag is given
         self._otherwise = self._asked  # whether a given tag is not the most probable one
 
     def __call__(self, scores: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
@@ -420,8 +420,8 @@ class _Fit:
         """Return, for each token, its UPOS if a tag is given, else "",
         and whether its lemma must fit this UPOS strictly.
 
-        It must, unless the lemmas of an older model say too little about each UPOS. Then it must
-        only where a given tag differs from the predicted one.
+        The lemma must fit it, unless the lemmas of an older model say too little about each UPOS.
+        Then it must fit only where a given tag differs from the predicted one.
 
         ``upos``: of all tokens; ``knows_use``: see Lemmas.
         """

@@ -1,6 +1,6 @@
 """The table of sentence parsers; the first one that does what is wanted is chosen.
 
-Each row of ``SEARCHES`` says what a parser can do; faster ones stand first. A parser is imported
+Each row of ``SEARCHES`` says what a parser can do; faster ones come first. A parser is imported
 only when it is chosen: each module with compiled loops makes commands start more slowly.
 docs/oracles_and_systems.md prints the table by system.
 """
@@ -96,7 +96,7 @@ class Search:
         kind: the kind of models that it parses with.
         can: its abilities.
         make: makes it from the class, a model and a wish.
-        systems: whether it parses with a transition system; None: with any.
+        systems: returns whether it parses with a transition system; None: it parses with any.
         only: for some abilities, the models with which it has them.
     """
 

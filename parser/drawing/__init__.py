@@ -1,5 +1,5 @@
-"""Drawings of dependency trees, also of a tree compared with a gold tree: text for terminals,
-and SVG (html.py: pages).
+"""Drawings of dependency trees, including a tree compared with a gold tree: text for terminals, and
+SVG (html.py: pages).
 
 A terminal shows a line for each word, with the arcs to the left of the words,
 so that 40 words are 40 lines:
@@ -92,7 +92,7 @@ class DrawnTree:
 
     def missed(self) -> list[DrawnArc]:
         """Return the gold arcs that the tree lacks, by child;
-        also those that the tree has with another relation.
+        including those that the tree has with another relation.
         """
         if self.gold_heads is None or self.gold_deprels is None:
             return []
@@ -282,10 +282,10 @@ _GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
 _HEIGHT = 26.0  # from one level of arcs to the next
 _WORDS = 40.0  # height of the line of words and tags
 _BOX_LABEL = 22.0  # height of the line of labels of boxes
-# Generous widths of letters of relations, whose fonts differ: of wide ones, of capitals,
-# and of a column of others.
+# Generous widths of the letters in relations, because fonts differ: wide letters, capitals, and one
+# column of all others.
 _WIDE, _WIDE_LETTER, _CAPITAL, _OTHER_LETTER = "mwMW@%&", 11.0, 8.6, 7.1
-# room between a relation and the vertical lines of its own arc, and of others
+# room between a relation and the vertical lines of its own arc, and those of other arcs
 _OWN, _CLEAR = 4.0, 8.0
 _COLORS = {"right": "#3b4252", "wrong": "#c0392b", "missed": "#2471a3"}
 _HEAD_COLOR = "#111"
@@ -417,7 +417,7 @@ def _label_place(
     and the word that must move to make room.
 
     Args:
-        width: of the relation.
+        width: the width of the relation.
         left, right: where the arc has its ends, and the words there.
         between: where vertical lines of other arcs cross the arc,
             and the words that they lead to, from left to right.

@@ -95,7 +95,7 @@ def contents(parts: Iterable[str], groups: Iterable[str] = ()) -> str:
     """Return a list of links to the sections of a page.
 
     Args:
-        parts: of the page, with their headings.
+        parts: the parts of the page, with their headings.
         groups: beginnings of titles; sections whose titles begin with the same one share a line.
     """
     lines: dict[str, list[str]] = {}
@@ -134,8 +134,8 @@ def confusion_table(counts: Mapping[tuple[str, str], int], most: int = 20) -> st
     """Return a confusion matrix of the most frequent gold relations;
     all other relations share one row and column.
 
-    A cell is the darker, the larger the share of the row's words (gold relation) that got the
-    column's relation.
+    The larger the share of the row's words (gold relation) that got the column's relation, the
+    darker is the cell.
 
     Args:
         counts: words by gold relation and relation of the system.

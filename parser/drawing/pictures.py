@@ -2,9 +2,9 @@
 
 Typst sets the words itself, rather than as text of the SVG: then letters of every script are shaped
 and joined, run in their direction, and come from another font of the machine where the first one
-lacks them. Only a script without any font there becomes boxes. CairoSVG shapes nothing and takes
-one font; resvg makes no PDF. Typst is one package without dependencies, and the same trees give the
-same bytes on one machine.
+lacks them. Only letters of a script for which the machine has no font become boxes. CairoSVG shapes
+nothing and takes one font; resvg makes no PDF. Typst is one package without dependencies, and the
+same trees give the same bytes on one machine.
 """
 
 from __future__ import annotations

@@ -173,8 +173,9 @@ def interval(counts: np.ndarray) -> tuple[float, float]:
 def randomization_test(one: np.ndarray, other: np.ndarray) -> float:
     """Return the two-sided p of paired approximate randomization (Noreen 1989; Yeh 2000).
 
-    In a swap, the systems exchange their outputs for random sentences. p is the share of swaps
-    after which their F1 differ at least as much as before; the swap of nothing is one of them.
+    In a swap, the systems exchange their outputs on randomly chosen sentences. p is the share of
+    swaps after which their F1 differ at least as much as before; the swap of nothing is one of
+    them.
 
     Args:
         one, other: las_counts() or uas_counts() of two systems against the same gold file.

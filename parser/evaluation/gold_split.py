@@ -47,9 +47,9 @@ class GoldSplit:
         labelled: bool[words], whether head and relation are known.
         punctuation: bool[words], UPOS is PUNCT.
         source: the sentences as they were read.
-        tags: by column that tasks choose among and that has gold values, int64[words] and
-            int64[values]: the compared part of the values, as numbers, of the words and of the
-            task's values.
+        tags: for each column that tasks choose among and that has gold values: int64[words], the
+            gold values of the words, and int64[values], the values of the task; of each value, the
+            compared part as a number.
     """
 
     sentences: Sentences

@@ -12,8 +12,8 @@ words aligned by ``parser.evaluation.evaluated_text``. There are two more:
   with them. A system word that is not aligned is left out if its own UPOS is PUNCT.
 
 If heads of the gold file are ``_`` (unknown), all scores of trees leave these words out, and the
-system words aligned with them. If relations are ``_``, all scores but UAS do so. MLAS, which
-compares the children of words, is then too low.
+system words aligned with them. If relations are ``_``, all scores but UAS leave these words out.
+MLAS, which compares the children of words, is then too low.
 
 An edge is non-projective if a node between head and child does not descend from the head (the
 artificial root, at the left, is a node, and every node descends from it). So it depends on the rest

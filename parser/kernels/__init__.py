@@ -64,7 +64,7 @@ def lowest(values):
 
 
 def load_kernels_directly() -> None:
-    """Let numba prepare its compiler only if a kernel is not found on disk, in the whole process.
+    """Let numba, in the whole process, prepare its compiler only if a kernel is not found on disk.
 
     By default it first prepares all types and functions of Python and NumPy, and scipy.linalg,
     which takes a fifth of the time to the first parsed sentence.
@@ -74,8 +74,8 @@ def load_kernels_directly() -> None:
 
 
 def _load_overload(cache: Any, signature: Any, context: Any) -> Any:
-    """Do what Cache.load_overload() does, without ``context.refresh()``; the compiler calls this
-    itself when it starts.
+    """Do what Cache.load_overload() does, without ``context.refresh()``; the compiler calls
+    refresh() itself when it starts.
     """
     rtsys.initialize(context)  # reference counting of arrays in kernels
     with cache._guard_against_spurious_io_errors():
@@ -91,11 +91,11 @@ _LINE = (
 
 
 class Compilation(event.Listener):
-    """Listens to numba's compilation of kernels: one at a time,
-    and nested in it the kernels that it calls.
+    """Listens to numba's compilation of kernels. Kernels are compiled one at a time; the
+    compilation of a kernel contains those of the kernels that it calls.
 
-    Meanwhile Python's cyclic garbage collector is off: a compiler's objects are not garbage, but so
-    many that searching them takes a tenth of the time.
+    Meanwhile Python's cyclic garbage collector is off: a compiler's objects are not garbage, and
+    they are so many that searching them takes a tenth of the time.
 
     Attributes:
         seconds: the time spent on compiling this project's kernels.

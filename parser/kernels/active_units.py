@@ -1,7 +1,8 @@
 """Activations, and the output layer of a step, which adds up only the weights of active units.
 
-Compiled loops identify activations by number; networks/layers.py has torch's. Under relu half of
-the units are zero. The sums stay in the processor's registers (parser/kernels/llvm.py).
+Compiled loops identify activations by number; networks/layers.py has the same activations for
+torch. Under relu half of the units are zero. The sums stay in the processor's registers
+(parser/kernels/llvm.py).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from parser.network_spec import ACTIVATIONS
 # How many units' products are summed before they are added to a score.
 _GROUP = 4
 
-# How many vectors of scores leave registers for the products of a group.
+# How many vectors of scores fit in registers beside the products of a group.
 _VECTORS = ROWS - 1
 
 

@@ -50,7 +50,8 @@ class ByteTable:
         """
         self._grow(len(begins), int(ends.sum() - begins.sum()) + len(begins))
         text = text.view()
-        # as a file's bytes are; for another array type all would be compiled once more
+        # A file's bytes are read-only. For another array type, numba would compile the kernels once
+        # more.
         text.flags.writeable = False
         numbers = np.empty(len(begins), np.int32)
         self._n, self.n_bytes = _look_up(

@@ -1,8 +1,9 @@
 """Tiles of matrix products in LLVM's vector instructions, the building blocks of numba intrinsics.
 
-A tile is a block of sums: some rows of some vectors of WIDTH columns each. numba compiles loops
-over arrays well, but reads and writes sums in an array at every step; here they stay in the
-processor's registers. LLVM divides vectors of WIDTH numbers into vectors of the processor's size.
+A tile is a block of sums: several rows, each of one or more vectors of WIDTH columns. numba
+compiles loops over arrays well, but reads and writes sums in an array at every step; here they stay
+in the processor's registers. LLVM divides vectors of WIDTH numbers into vectors of the processor's
+size.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def instructions() -> set[str]:
     return {name[1:] for name in names.split(",") if name.startswith("+")}
 
 
-# How many vectors of sums leave registers for others: AVX-512 has 32, one for each vector;
-# AVX2 has 16, two for each vector.
+# How many vectors of sums fit in registers beside the factors: AVX-512 has 32 registers, one for
+# each vector; AVX2 has 16, two for each vector.
 ROWS = 8 if "avx512f" in instructions() else 6
 
 

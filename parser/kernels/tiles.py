@@ -3,8 +3,9 @@ some rows of WIDTH columns (see llvm.py).
 
 Each sum begins with the bias and adds its products in a fixed order, for any number of rows, so it
 does not depend on other rows. Products are added one by one in the order of the inputs, or in
-groups of four that are summed first. (Groups repeat the order of an earlier kernel: for vectors of
-a multiple of four numbers, as in all recipes, trees are the same to the last byte.)
+groups of four that are summed first. (Groups add in the order of an earlier kernel. If the length
+of the vectors is a multiple of four, as in all recipes, trees are therefore the same to the last
+byte.)
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ from parser.kernels.llvm import (
 # for 8-bit integers, by one instruction.
 GROUP = 4
 
-# To how many sums of integers one instruction of the processor (VNNI) adds the products of a group;
-# 0: it has none.
+# How many sums of integers one VNNI instruction of the processor increases by the products of a
+# group; 0: the processor has no VNNI.
 _VNNI = (
     16 if {"avx512vnni", "avx512bw"} <= instructions() else 8 if "avxvnni" in instructions() else 0
 )
@@ -180,8 +181,8 @@ def _of_panel(builder: Any, weights: Any, number: Any, kind: ir.Type) -> Any:
 def _strided_tile(rows: int) -> Callable[..., None]:
     """Return an intrinsic like _panel_tile()'s for factors with any strides.
 
-    In training the weights change with every batch;
-    to rearrange them as panels would take as long as to multiply by them.
+    In training the weights change with every batch; rearranging them as panels would take as long
+    as multiplying by them.
     """
 
     @intrinsic

@@ -17,7 +17,8 @@ comments, ``# key = value``, and lines of two kinds, until a blank line:
                                                            7 to 9 columns
 
 A token may have no line if all its arcs lead from one node to the next; its form is then that of
-the first arc. Of the arcs' MISC only SpaceAfter=No is read: in some files MISC marks the gold arcs.
+the first arc. From the MISC of arcs, only SpaceAfter=No is read, because in some files MISC marks
+the gold arcs.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Arc(NamedTuple):
 @dataclass(slots=True)
 class Lattice:
     """A lattice; its arcs are in the order of the nodes that they start from, and serve as the
-    columns of words (Columns).
+    columns of words (AttributeColumns).
 
     Attributes:
         starts, ends: int32[arcs], the nodes of each arc.

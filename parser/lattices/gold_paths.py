@@ -48,7 +48,7 @@ class GoldPath:
             relations.
         with_forms: bool[tokens]: whether the original lattice has a path with the gold forms.
         with_upos: bool[tokens]: whether such a path also has the gold UPOS.
-        differing: the tokens with another form in the tree: both forms.
+        differing: both forms of each token whose form in the tree differs from the lattice's.
     """
 
     lattice: Lattice
@@ -104,8 +104,8 @@ def read_trees(path: str | Path) -> list[RawSentence]:
 def joined(
     lattices: Sequence[Lattice], trees: Sequence[RawSentence]
 ) -> Iterator[tuple[Lattice, RawSentence]]:
-    """Yield pairs of lattice and tree: by sent_id, if all have one, leaving out single ones;
-    else in their order.
+    """Yield pairs of lattice and tree: by sent_id, if all have one, leaving out those without a
+    partner; else in their order.
 
     Raises:
         LatticeError: the numbers of lattices and trees differ, or no sent_id is in both.

@@ -236,7 +236,7 @@ def jackknife(
     unknown_analyses: int = UNKNOWN_ANALYSES,
     guess: Guess = Guess.FREQUENT,
 ) -> Iterator[Lattice]:
-    """Yield the lattices of sentences, each from a lexicon of the other parts; every fold-th
+    """Yield the lattices of sentences, each from a lexicon of the other parts; every ``folds``-th
     sentence is in the same part.
 
     Raises:
@@ -259,7 +259,7 @@ def jackknife(
 
 
 def _decomposed(word: str, composed: str, form: str) -> str:
-    """Return a word of a token that was looked up composed, as the token was written."""
+    """Return a word of a token that was looked up in NFC, with letters as the token has them."""
     return form if word == composed else normalize("NFD", word)
 
 

@@ -173,8 +173,8 @@ def _word_values(
 
 
 def _as_int(value: Any) -> Any:
-    """Convert an integer of any type, such as numpy's, to int; return all else unchanged,
-    also a bool.
+    """Convert an integer of any type, such as numpy's, to int; return all else unchanged, including
+    a bool.
     """
     return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
 

@@ -109,7 +109,7 @@ class Parser:
         self._predictor = Predictor(model, options, steps=True)
         self._predictor.prepare()
         self._encoding = Lock()  # encoding changes the caches of vocabularies
-        self._options: tuple[Any, ...] | None = None  # of load()
+        self._options: tuple[Any, ...] | None = None  # the arguments of load()
 
     @classmethod
     def load(

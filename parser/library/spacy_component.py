@@ -130,7 +130,7 @@ class OptimalStep(Pipe):
     Args:
         nlp: the pipeline; its noun chunks are those of UD's relations (noun_chunks.py) where a doc
             has these.
-        name: of the component in its pipeline; all other arguments are keys of
+        name: the name of the component in its pipeline; all other arguments are keys of
             ``nlp.add_pipe("optimal_step", config=...)``.
         model: the folder of a model, or of a run; it is loaded at once.
         beam: items of the beam; None: as the model folder says.
@@ -344,7 +344,7 @@ class OptimalStep(Pipe):
         """Yield the words of each sentence that has words."""
         if not doc.has_annotation("SENT_START", require_complete=True):
             open_starts = [token.i for token in doc[1:] if token.is_sent_start is None]
-            self._sentencizer(doc)  # which decides these alone
+            self._sentencizer(doc)  # it sets only the open ones
             _move_starts_off_whitespace(doc, {*open_starts})
         for sentence in doc.sents:
             if words := [token for token in sentence if not token.is_space]:
@@ -475,14 +475,14 @@ def _is_from_saved_pipeline() -> bool:
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code is not Language.add_pipe.__code__:
         frame = frame.f_back
-    while frame is not None and frame.f_code.co_name == "add_pipe":  # also that of a subclass
+    while frame is not None and frame.f_code.co_name == "add_pipe":  # including that of a subclass
         frame = frame.f_back
     return frame is not None and frame.f_code is Language.from_config.__func__.__code__
 
 
 def _move_starts_off_whitespace(doc: Doc, movable: set[int]) -> None:
     """Move a sentence start from whitespace to the next word, if any:
-    a line break at the end is no sentence.
+    a line break at the end is not a sentence.
 
     ``movable``: the tokens whose starts may be set;
     a start that an earlier component has set stays.

@@ -4,7 +4,8 @@ learning at every step of a computation.
     w = 0; in each iteration, for each sentence, until the configuration c is final:
         P = the applicable transition and relation that w scores highest
         O = the highest-scoring optimal transition; its relation is the gold one if the arc is gold,
-        else any if P is not optimal in this sense: w += phi(O) - phi(P)
+            else any
+        if P is not optimal in this sense: w += phi(O) - phi(P)
         c takes P while exploring, else O
 
 The parser uses the average of w over all steps. It costs O(1) per update: u += steps * delta beside
@@ -391,8 +392,8 @@ def lr_spine_step(
     follows,
     out,
 ):
-    """As attardi_step(), for LR-spine; ``n_candidate_nodes``:
-    the number of the system's candidate positions.
+    """Learn and take a transition like attardi_step(), for LR-spine; ``n_candidate_nodes``: the
+    number of the system's candidate positions.
     """
     starts = np.zeros(2, np.int64)
     shape = 1, lr_spine.count_transitions(now, FIRST_ROW, False, starts)

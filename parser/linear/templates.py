@@ -87,7 +87,7 @@ class Programs(NamedTuple):
         positions: int32[nodes, 9], see FeatureTable.
         atoms: int32[atoms, 3]: the node, the kind of value, and the row of the sentences' values,
             NO_NODE if there is none.
-        templates: int32[templates, 4], atoms; NO_NODE fills up.
+        templates: int32[templates, 4], atoms, padded with NO_NODE.
         first, second: the nodes X and Y, whose distance is read.
     """
 
@@ -161,8 +161,8 @@ class Templates:
         numbers: np.ndarray,
         transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """Return uint64[feature rows, templates]: the keys of features, 0 if it is missing;
-        see FeatureTable.extract.
+        """Return uint64[feature rows, templates]: the keys of features, 0 where a feature is
+        missing; see FeatureTable.extract.
         """
         rows, candidate_nodes = feature_rows(rows, transitions)
         starts = sentences.offsets[numbers[rows]]

@@ -94,7 +94,7 @@ class HashedWeights:
 
 
 def new_places(features: int) -> np.ndarray:
-    """Return uint64[2^k, 2], an empty table that this many features fill at most by half."""
+    """Return uint64[2^k, 2], an empty table of which this many features fill at most half."""
     size = _LEAST_PLACES
     while size < 2 * features:
         size *= 2

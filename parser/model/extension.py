@@ -45,8 +45,8 @@ def difference(model: NetworkModel, other: NetworkModel) -> tuple[str, Any, Any]
         | {"lattice.lookahead": one.lookahead, "slots": ", ".join(map(str, one.slots))}
         for one in (model, other)
     )
-    # Of a task that is learned after the parser, and that one of them does not have,
-    # no weights are copied.
+    # No weights are copied for a task that is learned after the parser and that only one of the
+    # models has.
     both = model.vocabularies, other.vocabularies
     absent = [
         kind.name

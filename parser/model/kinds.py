@@ -14,8 +14,8 @@ from parser.model_folder import SETTINGS, ModelError, read_settings
 
 
 def read_model(folder: Path, device: str = "cpu", int8: bool | None = None) -> ParserModel:
-    """Read a model of any kind from its folder; frozen,
-    unless it runs on another device than the CPU.
+    """Read a model of any kind from its folder. The model is frozen, unless it runs on another
+    device than the CPU.
 
     Args:
         folder: the folder, or its run's folder.
@@ -47,7 +47,7 @@ def read_model(folder: Path, device: str = "cpu", int8: bool | None = None) -> P
 
 
 def check_device(device: str) -> None:
-    """Refuse a device that is not there.
+    """Refuse a device that is not available.
 
     Raises:
         ModelError: there is no such device, or torch, which it needs, is not installed.

@@ -62,19 +62,20 @@ class NetworkModel:
     """What frozen and trained models have in common.
 
     Attributes:
-        vocabularies: of all that it reads and predicts.
+        vocabularies: the vocabularies of all that it reads and predicts.
         relations: the relations; relation number i is ``relations.symbols[i]``.
         slots: the feature slots.
         spec: how the classifier is built.
         system: the transition system over these relations.
         beam: how optimal-step parse searches by default; None: it parses greedily.
         lattice_beam: how optimal-step parse searches lattices by default; None: as other input.
-        calibration: of the probabilities of its arcs.
+        calibration: the calibration of the probabilities of its arcs.
         lookahead: for a model trained on lattices, how many arcs of the path are decided ahead; it
             then has an output for choices, after those of the transitions
             (decoding/lattice/compiled.py). None: it has learned no choices.
         int8: whether it parses with 8-bit products (inference/arithmetic.py); only with an encoder.
-        int8_lost_las: the LAS that they lost on dev in training; None: not measured.
+        int8_lost_las: the LAS lost by 8-bit products, measured on dev in training; None: not
+            measured.
     """
 
     kind: ClassVar[str] = "classifier"

@@ -44,8 +44,8 @@ from parser.storage import (
 log = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
-"""What an index says of a pack: ``file`` and ``sha256``,
-and perhaps what people want to know of the model.
+"""What an index says about a pack: ``file`` and ``sha256``, and optionally facts about the model,
+for people to read.
 """
 
 # The packs that come with this project; a wheel has only some of those that the index lists.
@@ -56,8 +56,8 @@ SOURCE = "OPTIMAL_STEP_MODELS"
 # The URL of the packs of this version's release; None: there is no release yet.
 RELEASE: str | None = None
 
-# The key of an index with the treebank that sentences are parsed as by default,
-# in a model that tells treebanks apart; a pack may have a name for each.
+# The key of an index for the default treebank of a model that tells treebanks apart; the index may
+# list such a pack under one name for each treebank.
 AS_TREEBANK = "as_treebank"
 
 # Beside a model, the SHA-256 of the pack that it comes from, and what was unpacked, see _note().
@@ -71,7 +71,7 @@ _LANGUAGES = (
     "os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta "
     "te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
 )
-# Bytes that a pack may have when it is unpacked.
+# The most bytes that a pack may have when it is unpacked.
 _MOST = 4 << 30
 
 
@@ -131,7 +131,7 @@ def lasting(given: Path) -> Path:
 
 def _mend(folder: Path, name: str, entry: Entry, source: str) -> None:
     """Unpack a pack again if a part of what was unpacked is damaged;
-    a folder that something else has written stays.
+    a folder that fetch() has not written stays as it is.
 
     Raises:
         ModelError: it cannot be fetched or written.
@@ -193,7 +193,7 @@ def _fault(folder: Path, *, thorough: bool = False) -> str | None:
 
     Args:
         folder: the folder, which fetch() has written.
-        thorough: read all parts, rather than those that were written after they were unpacked.
+        thorough: read all parts, rather than only those that were changed after they were unpacked.
     """
     if (noted := _note(folder)) is None:
         if not any(folder.iterdir()):
@@ -231,8 +231,8 @@ def find_named(given: Path) -> Path:
 
 
 def meant_model(name: str, listed: Mapping[str, Entry]) -> str:
-    """Return the hint for an error about an unknown model: listed or fetched, by name, language,
-    treebank or first letters.
+    """Return the hint for an error about an unknown model: the listed or fetched models that the
+    name may mean, by similar name, language, treebank or first letters.
     """
     if name in _LANGUAGES.split():
         return ""
@@ -241,7 +241,7 @@ def meant_model(name: str, listed: Mapping[str, Entry]) -> str:
         **dict.fromkeys(path.name for path in fetched_models().glob("*") if holds_model(path)),
     }
     elsewhere: dict[str, str] = {}
-    for one, entry in reversed([*listed.items()]):  # of several models of a language, the first
+    for one, entry in reversed([*listed.items()]):  # so that the first of a language stays
         treebank = str(entry.get("treebank", "")).partition(" ")[0]
         elsewhere |= dict.fromkeys(
             (str(entry.get("language", "")), treebank, treebank.removeprefix("UD_")), one
@@ -279,7 +279,7 @@ def absent_packs() -> list[str]:
 
 
 def absent_pack(name: str) -> str | None:
-    """Return where the pack of a model is that this project has, but not this installation;
+    """Return where to find the pack of a model that this project has but this installation lacks;
     None for any other name.
     """
     if name not in absent_packs():
@@ -348,8 +348,8 @@ def held_cache() -> Iterator[Path]:
 def stored_name(name: str, entry: Entry, source: str) -> str:
     """Return the name of the folder that a pack is unpacked into.
 
-    A shipped pack's has its sum: another version of this project has other models,
-    and must not find these.
+    The name of a shipped pack's folder contains the pack's checksum, because another version of
+    this project has other models and must not find these.
     """
     return f"{name}-{entry['sha256'][:8]}" if source == SHIPPED else name
 
@@ -409,7 +409,7 @@ def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:
             if (treebank := entry.get(AS_TREEBANK)) is not None:
                 settings = read_json(temporary, SETTINGS)
                 write_json(temporary / SETTINGS, settings | {"treebank": treebank})
-            read_model(temporary)  # through the checks that a stranger's folder meets
+            read_model(temporary)  # with the same checks as a folder from a stranger
             (temporary / _SUM).write_text(entry["sha256"], encoding="utf-8", newline="\n")
             place = source if _is_url(source) else str(Path(source).absolute())
             noted = {
@@ -462,10 +462,10 @@ def _copy(source: str, file: str, path: Path, sha256: str | None) -> None:
 
 
 def _unpack(pack: Path, folder: Path) -> list[str]:
-    """Unpacks plain files, and returns their names; with anything else, it is no pack.
+    """Unpack plain files, and return their names; refuse a pack that holds anything else.
 
     Raises:
-        ModelError: it is damaged, or none that optimal-step pack writes.
+        ModelError: the pack is damaged, or is not one that optimal-step pack writes.
     """
     import lzma
     import zipfile
@@ -477,7 +477,8 @@ def _unpack(pack: Path, folder: Path) -> list[str]:
                 raise OptimalStepError(f"it is larger than {_MOST:,} bytes")
             for member in files.infolist():
                 *folders, name = map(plain_name, member.filename.split("/"))
-                # of a pretrained encoder, and of the text files of several treebanks
+                # the only folders: that of a pretrained encoder, and those of several treebanks'
+                # text files
                 if folders and folders != [HELD] and (len(folders) != 2 or folders[0] != TEXT):
                     raise OptimalStepError(f"{member.filename!r} is no file of a model")
                 inside = folder.joinpath(*folders)

@@ -1,7 +1,7 @@
 """What the rest of the parser asks of a model, whatever its kind.
 
 The kinds are networks, trained (trained_model.py) or frozen (model.py), and linear models
-(parser/linear). Whoever needs more than this names the kind of model that it works with.
+(parser/linear). Code that needs more than this names the kind of model that it works with.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ParserModel(Protocol):
     Attributes:
         kind: ``classifier`` or ``linear``, as in the folder.
         gives_probabilities: whether its scores are logits, so that probabilities can be calibrated.
-        vocabularies: of all that it reads and predicts.
+        vocabularies: the vocabularies of all that it reads and predicts.
         relations: the relations; relation number i is ``relations.symbols[i]``.
         system: the transition system over these relations.
         beam: how optimal-step parse searches by default; None: it parses greedily.

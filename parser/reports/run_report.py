@@ -62,10 +62,10 @@ class Parsed:
     """A run, or a model, and its trees of the sentences of the gold file.
 
     Attributes:
-        name: on the page; of two runs, A or B.
-        folder: of the run, as the page shows it.
-        metrics: of metrics.json; empty for a model without run.
-        settings: of run.json, by key; empty for a model without run.
+        name: the name that the page shows; A or B if there are two runs.
+        folder: the run's folder, as the page shows it.
+        metrics: the contents of metrics.json; empty for a model without a run.
+        settings: the settings in run.json, by key; empty for a model without a run.
         scores: from evaluate_files.
         comparison: word by word.
         predicted: the columns that the model predicts, see Vocabularies.

@@ -122,8 +122,8 @@ def gold_trace(
 
     Args:
         gold: it may lack heads if the oracle allows that.
-        relations: of the system, by number, the gold relations included.
-        oracle: for this system.
+        relations: the system's relations, by number, including the gold relations.
+        oracle: an oracle of this system.
 
     Raises:
         NonProjectiveGoldError, OptimalStepError: the oracle does not take the tree.
@@ -157,7 +157,7 @@ def model_trace(
     Args:
         words: the columns of the sentence.
         n: the number of words.
-        oracle: of the model's system; it scores the transitions if there is a gold tree.
+        oracle: an oracle of the model's system; it scores the transitions if there is a gold tree.
         gold: the gold tree, if there is one.
 
     Raises:
@@ -322,9 +322,9 @@ class Candidate:
 
     Attributes:
         head: 0 = the artificial root.
-        probability: of its labelled transition among those allowed: in the step that made the arc,
-            or else in the step where it was highest. Probabilities of different steps do not add up
-            to 1.
+        probability: the probability of its labelled transition among those allowed: in the step
+            that made the arc, or else in the step where it was highest. Probabilities of different
+            steps do not add up to 1.
         step: that step, from 1.
         calibrated: see Step; None unless the arc was made.
         taken: whether the arc was made.
@@ -460,8 +460,8 @@ def steps_as_html(trace: Trace, tree: DrawnTree) -> str:
 
 
 def _called_gold(taken: JudgedTransition, tree: DrawnTree) -> str:
-    """Return that the arc of a transition is gold, or that only its head is; "" if it is not, or
-    there is no gold tree.
+    """Return the words that say that the arc of a transition is gold, or that only its head is; ""
+    if neither is, or there is no gold tree.
     """
     if taken.child is None or tree.gold_heads is None or tree.gold_deprels is None:
         return ""

@@ -36,8 +36,8 @@ from parser.serving.service import Request, RequestError, Service, TooLateError
 
 LOG = logging.getLogger(__name__)
 
-# Bytes beyond the limit of a body that are read and discarded,
-# as a client that is still sending does not see the answer.
+# How many bytes beyond the limit of a body are read and discarded, because a client that is still
+# sending does not see the answer.
 _DISCARDED = 64_000_000
 
 T = TypeVar("T")
@@ -50,9 +50,9 @@ class Limits:
     """Limits of a server.
 
     Attributes:
-        bytes: of the body of a request.
-        seconds: from the beginning of a request to its answer.
-        requests: read or worked on at a time; further requests are refused.
+        bytes: the most bytes of the body of a request.
+        seconds: the most seconds from the beginning of a request to its answer.
+        requests: how many requests are read or worked on at a time; further ones are refused.
     """
 
     bytes: int = 1_000_000
@@ -117,7 +117,7 @@ class Limited:
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers an HTTP request; all else is passed on to the application."""
+        """Answer an HTTP request; pass all else on to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -228,7 +228,7 @@ class Batcher:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def close(self) -> None:
-        """Lets the thread end."""
+        """Let the thread end."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _answer_all(self) -> None:
@@ -287,7 +287,7 @@ def create_app(
 
     Args:
         service: the model at work.
-        limits: of requests.
+        limits: the limits of requests.
         root_path: the path under which a proxy serves the application, such as ``/parser``;
             "" for the root.
     """

@@ -7,11 +7,12 @@ comment of the sentence names the corrected words:
 ``# corrected = 3 head deprel; 5 upos``.
 
 If only a head is corrected, the model predicts the relation. It may still predict the relation to
-the former head, because its vectors of the words come from the whole sentence: obl, where a noun
-was moved from a verb to a noun. If UD does not have this relation below such a head, the model is
-asked again, and the most probable relation that fits is taken, unless it is far less probable.
-Measured on the dev parts of seven shipped models, by giving 800 wrong words each their gold head:
-the model was asked again for 163 words; before, 26 of their relations were right, then 86.
+the former head, because its vectors of the words come from the whole sentence. An example is obl,
+after a noun was moved from a verb to a noun. If UD does not have this relation below such a head,
+the model is asked again, and the most probable relation that fits is taken, unless it is far less
+probable. Measured on the dev parts of seven shipped models, by giving 800 wrong words each their
+gold head: the model was asked again for 163 words. Of their relations, 26 were right before it was
+asked again, and 86 afterwards.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from parser.model.parser_model import ParserModel
 COMMENT = "corrected"
 
 # Relations that UD (https://universaldependencies.org/u/dep/) does not have below a head of this
-# UPOS. But a nominal is a predicate with all relations if it has the feature VerbForm, as verbal
-# nouns have, or one of the relations _PREDICATE below.
+# UPOS. But a nominal is a predicate, which can have all relations below it, if it has the feature
+# VerbForm, as verbal nouns have, or one of the relations _PREDICATE below it.
 _PREDICATE = {"cop", "nsubj", "csubj"}
 _MISFITS = {upos: {"obj", "iobj", "obl"} for upos in ("NOUN", "PROPN", "PRON", "NUM", "SYM")}
 _MISFITS["VERB"] = {"nmod", "amod", "nummod", "det", "clf"}
@@ -178,7 +179,7 @@ class CorrectingParser:
         )
 
     def _given(self, sentence: RawSentence, corrections: Sequence[Correction]) -> _Given:
-        """Return the corrections of a sentence as columns, once they are known to make sense."""
+        """Check the corrections of a sentence, and return them as columns."""
         n, number = len(sentence), sentence.number
         given = _Given([UNKNOWN_HEAD] * n, [EMPTY] * n, sentence.column(UPOS), [EMPTY] * n)
         for one in corrections:
@@ -253,7 +254,7 @@ class CorrectingParser:
             asked.append(replace(given, deprels=deprels))
         answers = self._predict(self._asked, sentence, asked)
         assert answers.steps is not None, "the predictor was made with steps=True"
-        # Of the step that makes the arc, with each of the relations.
+        # The log probabilities of the step that makes the arc, one for each of the relations.
         logs = answers.steps.arcs[answers.parses.offsets[:-1] + word]
         best = int(logs[1:].argmax())
         return fitting[best] if logs[1 + best] - logs[0] >= log(_LEAST) else None

@@ -105,7 +105,7 @@ def _sentences_of(fields: Mapping[str, str]) -> SentenceEnds:
     """Return where the sentences of a text end, as the form says.
 
     Raises:
-        RequestError: there is no such way.
+        RequestError: the form names an unknown way.
     """
     given = fields.get("sentences", SentenceEnds.MODEL)
     if given not in list(SentenceEnds):
@@ -238,7 +238,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
 
 
 def warm_up(service: Service) -> None:
-    """Compiles the kernels that a first answer needs, or loads them if they are compiled."""
+    """Compile the kernels that a first answer needs, or load them if they are compiled."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
     corrected = (
         replace(request, corrections=(Correction(1, 1, 0),)) if service.keeps_heads else request

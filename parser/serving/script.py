@@ -2,9 +2,9 @@
 corrections, but makes none.
 
 A word or its arc is dragged to its head, or above the drawing to make the word the root. A click on
-a relation, or on the UPOS below a word, lists all values. The trees shown are corrected, whatever
-has been typed since. Only corrected sentences are replaced, so that the page stays. The form's
-fields ``heads``, ``own_heads`` and ``upos`` hold the corrections (page.py).
+a relation, or on the UPOS below a word, lists all values. Corrections apply to the trees shown,
+whatever has been typed since. Only corrected sentences are replaced, so that the page stays. The
+form's fields ``heads``, ``own_heads`` and ``upos`` hold the corrections (page.py).
 """
 
 from parser.drawing.html import SCRIPT as _STEPS

@@ -160,7 +160,7 @@ class Service:
         name: its name in requests.
         options: how to parse; tags are written if a request asks for them.
         tokenizer: for text, if there is one.
-        without: said of a model without a tokenizer, if a request has text.
+        without: what an error says about the model if a request has text and there is no tokenizer.
         example: CoNLL-U of a sentence to try the model with, if there is one.
 
     Raises:
@@ -372,8 +372,8 @@ class Service:
 
 
 def _place(sentence: RawSentence, request: Request) -> str:
-    """Return the beginning of an error message; without a line if its sender has not seen the
-    lines, as the data is text.
+    """Return the beginning of an error message. It names no line if the data is not CoNLL-U,
+    because its sender has then not seen the lines.
     """
     if request.input == "conllu" and not request.tokenizer:
         return sentence.place()

@@ -1,5 +1,5 @@
-"""Transition systems behind one interface (system.py), a file each with its variants, and the
-features of their configurations.
+"""Transition systems behind one interface (system.py), one file for each system and its variants,
+and the features of their configurations.
 
     system = transitions.create("attardi", n_relations=40, degree=2)
 

@@ -5,15 +5,16 @@ in the order of their columns; a stack element is *linked* if it has a head, whi
 element below it:
 
 * shift pushes b; needs a buffer.
-* left makes the top a_k a child of b and pops it; needs a buffer and k >= 1, and a_k is not linked.
+* left makes the top a_k a child of b and pops it; needs a buffer, k >= 1, and an a_k that is not
+  linked.
 * right makes b a child of a_k and pushes it; needs a buffer.
 * reduce pops a_k, which is linked.
-* attach makes a_k a child of a_{k-1} and pops it; needs k >= 1 and an empty buffer, and a_k is not
-  linked. Other versions of arc-eager attach such elements to the artificial root.
+* attach makes a_k a child of a_{k-1} and pops it; needs k >= 1, an empty buffer, and an a_k that is
+  not linked. Other versions of arc-eager attach such elements to the artificial root.
 
-A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No
-configuration is a dead end. With ``single_root`` the only child of the root stays on the stack to
-the end: a_1 is neither reduced nor attached while the buffer is not empty.
+A sentence of n tokens takes 2n transitions. A configuration is final with stack (0) and an empty
+buffer. No configuration is a dead end. With ``single_root`` the only child of the root stays on the
+stack to the end: a_1 is neither reduced nor attached while the buffer is not empty.
 
 With ``nonmonotonic`` (Honnibal, Goldberg and Johnson 2013), attach is possible at any time, and
 left also for a linked top, whose arc is then undone.

@@ -8,8 +8,8 @@ in the order of their columns:
   so the root never gets a head.
 * right makes the top a_k a child of a_{k-1} and pops it; needs k >= 1.
 
-A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No
-configuration is a dead end. With ``single_root`` the child of the root is attached last.
+A sentence of n tokens takes 2n transitions. A configuration is final with stack (0) and an empty
+buffer. No configuration is a dead end. With ``single_root`` the child of the root is attached last.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ in the order of their columns, for degree D (Gómez-Rodríguez, Sartorio and Sat
   a_{k-d} a child of a_k and removes it; needs k >= d + 1, so the root never gets a head.
 
 D = 1 is arc-standard, with the steps of Nederhof (2019), Table 1: ra_1 is its reduce_left, la_1 its
-reduce_right. A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty
-buffer. No configuration is a dead end.
+reduce_right. A sentence of n tokens takes 2n transitions. A configuration is final with stack (0)
+and an empty buffer. No configuration is a dead end.
 
 With ``single_root`` the child of the root is attached last, by ra_1.
 """

@@ -11,8 +11,8 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 
-# The only row, in a kernel. For numba a literal 0 is another type: it would compile all kernels
-# that take rows once more.
+# The only row, in a kernel. To numba, a literal 0 is another type, for which it would compile all
+# kernels that take rows once more.
 ONLY_ROW = np.int64(0)
 
 

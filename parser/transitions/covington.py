@@ -2,8 +2,8 @@
 computations all end in one tree.
 
 The first token b of the buffer is compared with the tokens before it, the nearest first. The next
-one is i, the top of the stack 0..i; the tokens between i and b are passed. Transitions, in the
-order of their columns:
+token to compare is i, the top of the stack 0..i; the tokens between i and b have been passed.
+Transitions, in the order of their columns:
 
 * shift ends the comparison: the stack becomes 0..b. Needs a buffer.
 * no_arc passes i; needs i >= 1.
@@ -24,8 +24,8 @@ Then, until all tokens have heads, the top is the last token without a head:
 
 In the papers, the remaining tokens become children of the artificial root. Here the artificial root
 always gets one child, so ``single_root`` has no effect, and gold arcs from that child can still be
-made late. A sentence of n tokens takes O(n^2) transitions; it is final with stack (0) and an empty
-buffer. No configuration is a dead end.
+made late. A sentence of n tokens takes O(n^2) transitions. A configuration is final with stack (0)
+and an empty buffer. No configuration is a dead end.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ def _last_without_head(now, row, last):
 
 @kernel()
 def _go_on_in_last_phase(now, row, passes):
-    """Set the stack's size so that its top is the next token without a head; ``passes``:
-    only below the top.
+    """Set the stack's size so that its top is the next token without a head; ``passes``: look only
+    below the present top.
     """
     last = now.stack_sizes[row] - 2 if passes else now.lengths[row]
     now.stack_sizes[row] = _last_without_head(now, row, last) + 1

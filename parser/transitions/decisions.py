@@ -98,14 +98,14 @@ def correct_outputs(
 
 
 def any_output(blocks: np.ndarray) -> np.ndarray:
-    """Return the number below NO_NODE that stands for all outputs of a block with relations;
-    it is its own inverse.
+    """Return the number below NO_NODE that stands for all outputs of a block with relations; this
+    function is its own inverse.
     """
     return NO_NODE - 1 - blocks
 
 
 def labels_of(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
-    """Return int32[m, labels], the outputs that each of some correct outputs (int32[m]) stands for,
+    """Return int32[m, labels]: for each correct output (int32[m]), the outputs that it stands for,
     padded with NO_NODE.
     """
     is_any = outputs < NO_NODE
@@ -139,8 +139,8 @@ def with_best_labels(
 
 @kernel()
 def _can_bear(head, relation, root_relation):
-    """Return whether the arc of a transition from ``head`` (NO_NODE:
-    it makes none) can have a relation.
+    """Return whether the arc that a transition makes from ``head`` can have a relation; a ``head``
+    of NO_NODE means no arc.
     """
     return head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation)
 
@@ -185,7 +185,7 @@ def _log_probabilities(
     log_probs = np.empty(len(rows), np.float64)
     for m in range(len(rows)):
         place = rows[m, columns[m]], block_starts[blocks[m, columns[m]]] + max(relations[m], 0)
-        total = 0.0  # of exponentials relative to the transition's own
+        total = 0.0  # the sum of exponentials, relative to that of the transition itself
         for c in range(rows.shape[1]):
             row = rows[m, c]
             if row == NO_NODE:

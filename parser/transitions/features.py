@@ -251,8 +251,8 @@ class FeatureTable:
 def feature_rows(
     rows: np.ndarray, transitions: Transitions | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the entry of ``rows`` of each feature row, and its nodes at positions of candidates,
-    int32[feature rows, n].
+    """Return, for each feature row, its entry in ``rows``, and its nodes at positions of
+    candidates, int32[feature rows, n].
     """
     if transitions is not None and transitions.starts is not None:
         rows = np.repeat(rows, np.diff(transitions.starts))
@@ -296,7 +296,7 @@ def find_nodes(now, row, candidate_nodes, programs, nodes):
         candidate_nodes: int32[n], the nodes at the system's own positions.
         programs: int32[positions, 9], the positions.
     """
-    # Read once: a compiler cannot know that filling in ``nodes`` does not change them.
+    # Read the sizes once: a compiler cannot know that filling in ``nodes`` does not change them.
     size, front, length = now.stack_sizes[row], now.buffer_fronts[row], now.lengths[row]
     for a in range(len(programs)):
         index = programs[a, 1]

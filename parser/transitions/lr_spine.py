@@ -24,9 +24,9 @@ nodes at the row's own positions describe the ends of the arc (Sartorio, Satta a
     ra_k   c1, c2, c3: root of the top, v_k, e (k > 1: v_{k-1});
            q1, q2: b, b + 1; gp, gg: v_{k-1}, v_{k-2}
 
-A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No
-configuration is a dead end. With ``single_root`` the root can get a child only while it has none,
-so it gets exactly one; later tokens go below that child.
+A sentence of n tokens takes 2n transitions. A configuration is final with stack (0) and an empty
+buffer. No configuration is a dead end. With ``single_root`` the root can get a child only while it
+has none, so it gets exactly one; later tokens go below that child.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ b_1..b_m, in the order of their columns:
   change places at most once.
 
 A sentence of n tokens takes 2n transitions, plus two for each swap (the swap, and shifting the word
-again), at most O(n^2). It is final with stack (0) and an empty buffer. No configuration is a dead
-end. With ``single_root`` the child of the root is attached last.
+again), at most O(n^2). A configuration is final with stack (0) and an empty buffer. No
+configuration is a dead end. With ``single_root`` the child of the root is attached last.
 """
 
 from __future__ import annotations

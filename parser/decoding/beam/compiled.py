@@ -171,8 +171,8 @@ class BeamWorkspace(NamedTuple):
 
 @kernel()
 def parse_sentences(offsets, model, rules, options, workspace, first, all_heads, all_relations):
-    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``;
-    return the first that does not fit.
+    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``; return the
+    number of the first sentence that does not fit the workspace.
 
     Args:
         offsets: int64[sentences + 1], where they begin; see Sentences.
@@ -180,7 +180,7 @@ def parse_sentences(offsets, model, rules, options, workspace, first, all_heads,
         rules: an AttardiRules.
         options: a BeamOptions.
         workspace: a BeamWorkspace; afterwards it holds the items of the last sentence.
-        first: the number of a sentence.
+        first: the number of the first sentence to parse.
         all_heads, all_relations: int32[total].
     """
     stacks, items, expansion, scratch = workspace
@@ -433,7 +433,7 @@ class BeamSearch:
                 self._allocate(self._times)
 
     def _allocate(self, times: int) -> None:
-        """Make the workspace, with ``times`` as many parts of stacks as are usually needed."""
+        """Make the workspace, with ``times`` times the parts of stacks that are usually needed."""
         stacks = TreeStacks.allocate(self.tokens, times * 2 * self.tokens * self.beam.size)
         items = Items.allocate(self.tokens, self.beam.size) if times == 1 else self._workspace.items
         self._workspace = BeamWorkspace(stacks, items, self.expansion, self.scratch)

@@ -187,7 +187,7 @@ class SignatureItems(NamedTuple):
     @classmethod
     def allocate(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
         """Allocate for a sentence of ``tokens`` tokens,
-        with ``times`` as many predictors and ways as items.
+        with ``times`` times as many predictors and ways as items.
         """
         shape = 2 * tokens + 1, size
         most = times * shape[0] * size
@@ -212,8 +212,8 @@ class SignatureItems(NamedTuple):
 
 @kernel()
 def step_of_predictors(items, m, k):
-    """Return the step of the predictors of item k of step m: before the tokens of s0, all but one
-    of which are now children.
+    """Return the step of the predictors of item k of step m. Since then, all tokens of s0 have been
+    shifted, and all but one have become children.
     """
     return m - (2 * (items.fronts[m, k] - items.begins[m, k]) - 1)
 

@@ -1,5 +1,5 @@
-"""Beam search with dynamic programming for arc-standard:
-items that no feature can tell apart merge (Huang and Sagae 2010).
+"""Beam search with dynamic programming for arc-standard: items merge if no feature can tell them
+apart (Huang and Sagae 2010).
 
 An item is (began, front, s0, s1, ...): the first token of s0, the first token of the buffer, and
 trees. The stack below s0 is not part of it. Its ``predictors`` are the items from which the first
@@ -217,8 +217,8 @@ class SignatureWorkspace(NamedTuple):
 def parse_sentences(
     offsets, model, rules, options, positions, workspace, first, all_heads, all_relations
 ):
-    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``;
-    return the first that does not fit.
+    """Parse the sentences from ``first`` on into ``all_heads`` and ``all_relations``; return the
+    number of the first sentence that does not fit the workspace.
 
     Args:
         offsets, model, rules, options, first, all_heads, all_relations: see

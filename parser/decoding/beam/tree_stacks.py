@@ -1,8 +1,8 @@
 """Stacks of trees that share their parts: the configurations of a beam, without copying.
 
 Following Goldberg, Zhao and Huang (2013), Section 3, a step makes one cell of a stack and one node
-of a tree, for any length of the sentence. Equal parts are stored only once: cells, nodes and lists
-of children are triples of numbers, and a hash table finds an existing triple. So two items are the
+of a tree, however long the sentence is. Equal parts are stored only once: cells, nodes and lists of
+children are triples of numbers, and a hash table finds an existing triple. So two items are the
 same configuration if and only if their stacks have the same number.
 
     cell   (node, cell below or NO_NODE, 0)

@@ -1,1 +1,1 @@
-"""Files parsed chunk by chunk, without a change to any other byte."""
+"""Parsing of files chunk by chunk; every byte that is not part of a tree stays as it is."""

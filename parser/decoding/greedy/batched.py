@@ -1,8 +1,8 @@
 """Greedy parsing of many sentences in step: the best applicable transition of every sentence,
 step after step.
 
-It works for any transition system and any model, also linear ones. The compiled loops give the same
-results faster: compiled.py for arc-standard and Attardi's system, spine.py for LR-spine,
+It works for any transition system and any model, including linear ones. The compiled loops give the
+same results faster: compiled.py for arc-standard and Attardi's system, spine.py for LR-spine,
 buffer_arcs.py for arc-hybrid and arc-eager.
 """
 
@@ -31,8 +31,8 @@ class Allowed:
 
     Attributes:
         columns: bool[m, width], at least one per configuration.
-        relations: int32[m, width], the relation that the arc must have; NO_NODE: any. None:
-            any for all.
+        relations: int32[m, width], the relation that the arc must have; NO_NODE: any. None: any
+            relation for all transitions.
     """
 
     columns: np.ndarray
@@ -116,7 +116,7 @@ def parse_batched(
         scorer: computes the scores of the outputs from features.
         single_root: make valid UD trees: exactly one child of the root,
             and only this child has the root relation.
-        probabilities: if given, newly allocated; is filled in.
+        probabilities: newly allocated, to be filled in; None: not wanted.
         restriction: returns the allowed transitions; None: all are.
     """
     parses = Parses.allocate(sentences.offsets)

@@ -3,9 +3,10 @@ which chooses the words together with their tree.
 
 Instead of a buffer, a configuration has ``ahead``: the next L arcs of its path, already chosen. A
 shift moves the first of them onto the stack and *chooses* one more arc, which starts where the last
-one ends; a reduction leaves ``ahead`` unchanged. An output of its own (``choice``) scores a choice
-in the configuration after it. Local scores are log probabilities among the candidate arcs; global
-scores are the output itself. If the classifier has no such output, every choice costs 0.
+one ends; a reduction leaves ``ahead`` unchanged. A separate output of the classifier (``choice``)
+scores a choice in the configuration after it. Local scores are log probabilities among the
+candidate arcs; global scores are the output itself. If the classifier has no such output, every
+choice costs 0.
 
 Paths differ in their number of words, so items are compared by a clock rather than by steps. A
 shift adds the length of its arc, the number of nodes that the arc advances by, to the clock.
