@@ -93,6 +93,8 @@ class PretrainedEncoder:
             _keep_layers(self.transformer, spec.kept, pieces.folder)
         if pieces.kept is not None:
             _keep_vectors(self.transformer, pieces.kept)
+        if pieces.start is not None:
+            _take_layers(self.transformer, pieces, pieces.start)
         self._room = room - len(pieces.before) - len(pieces.after)
         self._config = encoder_config(pieces, spec)
         # versions of the weights, and a reader with these
@@ -525,6 +527,46 @@ def _keep_vectors(transformer: Any, pieces: np.ndarray) -> None:
     embeddings.weight = nn.Parameter(embeddings.weight.detach()[torch.from_numpy(pieces)].clone())
     embeddings.num_embeddings = transformer.config.vocab_size = len(pieces)
     embeddings.padding_idx = None  # pieces have other numbers now; windows are masked
+
+
+def _take_layers(transformer: Any, own: PretrainedTokenizer, start: PretrainedTokenizer) -> None:
+    """Copy the weights of an encoder that was tuned before, except the vectors of pieces.
+
+    Layers that only one of the encoders has stay as they are.
+
+    Args:
+        transformer: the encoder, with the pieces of ``own``.
+        own: its tokenizer.
+        start: the tokenizer of the other encoder, which was tuned from the same one.
+
+    Raises:
+        PretrainedError: the encoders have other sizes, or different vectors for the same pieces.
+    """
+    other = _load(start)[0]
+    refusal = (
+        f"pretrained.start={start.source}: this encoder was not tuned from {own.source}; name that "
+        "one as encoder.pretrained, or leave pretrained.start out"
+    )
+    weights, tuned = transformer.state_dict(), other.state_dict()
+    (table,) = (
+        name
+        for name, parameter in transformer.named_parameters()
+        if parameter is transformer.get_input_embeddings().weight
+    )
+    shared = {name: tensor for name, tensor in tuned.items() if name in weights and name != table}
+    if table not in tuned or any(
+        tensor.shape != weights[name].shape for name, tensor in shared.items()
+    ):
+        raise PretrainedError(refusal)
+    places, own_places = start.places(), own.places()
+    both = [*(places.keys() & own_places.keys())]
+    vectors = tuned[table][[places[piece] for piece in both]]
+    own_vectors = weights[table][[own_places[piece] for piece in both]]
+    # Tuning leaves vectors as they are, but a model's folder rounds them to 8 bits.
+    most = own_vectors.abs().amax(dim=1, keepdim=True) / 100
+    if not both or ((vectors - own_vectors).abs() > most).any():
+        raise PretrainedError(refusal)
+    transformer.load_state_dict(weights | shared)
 
 
 def _is_rounded(folder: Path) -> bool:
