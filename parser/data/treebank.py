@@ -461,6 +461,10 @@ class TrainingFiles:
             treebank, test = without_held_out(treebank, self.held_out[1] / (1 - self.held_out[0]))
         return treebank, dev, test
 
+    def of_treebank(self, name: str | None) -> list[str]:
+        """Return the files of a treebank; see SplitFiles.of_treebank()."""
+        return SplitFiles(self.paths, self.names).of_treebank(name)
+
     def as_files(
         self, dev: SplitFiles | None, folder: Path, treebank: str | None = None
     ) -> tuple[list[str], str | None]:
@@ -471,7 +475,7 @@ class TrainingFiles:
             folder: where files are written, if a split does not have all sentences of its files.
             treebank: one of ``names``, whose sentences alone are wanted; None: all sentences.
         """
-        paths = SplitFiles(self.paths, self.names).of_treebank(treebank)
+        paths = self.of_treebank(treebank)
         dev_paths = [] if dev is None else dev.of_treebank(treebank)
         if not (self.skip or self.fold is not None or any(self.held_out)) and len(dev_paths) < 2:
             return paths, dev_paths[0] if dev_paths else None

@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parser.data.treebank import SplitFiles
 from parser.linear.model import LinearModel
 from parser.model.loading import load
 from parser.model_folder import (
@@ -156,8 +155,8 @@ def _write_splitting(plan: Plan, folder: Path, treebank: str | None) -> None:
     target = folder if treebank is None else treebank_text_folder(folder, treebank)
     with TemporaryDirectory() as place:
         train, dev = files.as_files(plan.files.dev, Path(place), treebank)
-        paths = SplitFiles(files.paths, files.names).of_treebank(treebank)
-        language = language_of(paths)  # by the original names: held-out splits are in other files
+        # by the original names: held-out splits are in other files
+        language = language_of(files.of_treebank(treebank))
         try:
             write_splitting(
                 train, dev, target, plan.seed, segmenter=plan.segmenter, language=language
