@@ -11,7 +11,7 @@ EXTRAS_READY := $(EXTRAS_VENV)/.ready
 # Runs of neighbouring tests, as they share kernels and fixtures; a process that has none left takes half of another's.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help train test test-long test-extras lint format clean
+.PHONY: help train test test-long test-extras lint types types-on-windows format clean
 
 ifneq ($(lastword $(MAKEFILE_LIST)),Makefile)
 # make -f FOLDER/Makefile, typed elsewhere: all paths below are those of that folder, so make starts again there.
@@ -45,9 +45,14 @@ test-extras: $(EXTRAS_READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 $(foreach package,oracles parser scripts experiments,-p $(package))
+	@$(MAKE) --no-print-directory --jobs=2 types types-on-windows
 	$(BIN)/lint-imports
+
+types: $(READY)
+	$(BIN)/mypy
+
+types-on-windows: $(READY)
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 $(foreach package,oracles parser scripts experiments,-p $(package))
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
