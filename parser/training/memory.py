@@ -2,7 +2,7 @@
 
 Each update allocates hundreds of megabytes and frees them again. By default glibc returns such
 memory to the system, which fills it with zeros, page by page, when the next update asks for it.
-docs/accuracy_and_speed.md says what that costs.
+experiments/speed.md says what that costs.
 """
 
 from __future__ import annotations
