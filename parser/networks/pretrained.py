@@ -93,13 +93,13 @@ class PretrainedEncoder:
             _keep_layers(self.transformer, spec.kept, pieces.folder)
         if pieces.kept is not None:
             _keep_vectors(self.transformer, pieces.kept)
-        if pieces.start is not None:
-            _take_layers(self.transformer, pieces, pieces.start)
         self._room = room - len(pieces.before) - len(pieces.after)
         self._config = encoder_config(pieces, spec)
         # versions of the weights, and a reader with these
         self._current: tuple[list[int], FrozenTransformer] | None = None
         pieces.check_encoder(self.transformer.get_input_embeddings().weight.shape[0], room)
+        if pieces.start is not None:
+            _take_layers(self.transformer, pieces, pieces.start)
         if (most := 1 + self.transformer.config.num_hidden_layers) < spec.layers:
             raise PretrainedError(
                 f"{pieces.folder}: it has {most} layers, including the embeddings, "
@@ -542,7 +542,8 @@ def _take_layers(transformer: Any, own: PretrainedTokenizer, start: PretrainedTo
     Raises:
         PretrainedError: the encoders have other sizes, or different vectors for the same pieces.
     """
-    other = _load(start)[0]
+    other, room = _load(start)
+    start.check_encoder(other.get_input_embeddings().weight.shape[0], room)
     refusal = (
         f"pretrained.start={start.source}: this encoder was not tuned from {own.source}; name that "
         "one as encoder.pretrained, or leave pretrained.start out"

@@ -264,9 +264,10 @@ class PretrainedTokenizer(PieceReader):
             forms: how often each form occurs in the training part.
         """
         model = self.whole["model"]
-        unknown = model.get("unk_id")
-        if model.get("type") != "Unigram" or unknown is None:
-            unknown = model["vocab"].get(model.get("unk_token"))
+        if model.get("type") == "Unigram":
+            unknown = model.get("unk_id")
+        else:
+            unknown = self.places().get(model.get("unk_token"))
         affected = {
             form: count
             for form, count in forms.items()
