@@ -98,8 +98,6 @@ class PretrainedEncoder:
         # versions of the weights, and a reader with these
         self._current: tuple[list[int], FrozenTransformer] | None = None
         pieces.check_encoder(self.transformer.get_input_embeddings().weight.shape[0], room)
-        if pieces.start is not None:
-            _take_layers(self.transformer, pieces, pieces.start)
         if (most := 1 + self.transformer.config.num_hidden_layers) < spec.layers:
             raise PretrainedError(
                 f"{pieces.folder}: it has {most} layers, including the embeddings, "
@@ -527,47 +525,6 @@ def _keep_vectors(transformer: Any, pieces: np.ndarray) -> None:
     embeddings.weight = nn.Parameter(embeddings.weight.detach()[torch.from_numpy(pieces)].clone())
     embeddings.num_embeddings = transformer.config.vocab_size = len(pieces)
     embeddings.padding_idx = None  # pieces have other numbers now; windows are masked
-
-
-def _take_layers(transformer: Any, own: PretrainedTokenizer, start: PretrainedTokenizer) -> None:
-    """Copy the weights of an encoder that was tuned before, except the vectors of pieces.
-
-    Layers that only one of the encoders has stay as they are.
-
-    Args:
-        transformer: the encoder, with the pieces of ``own``.
-        own: its tokenizer.
-        start: the tokenizer of the other encoder, which was tuned from the same one.
-
-    Raises:
-        PretrainedError: the encoders have other sizes, or different vectors for the same pieces.
-    """
-    other, room = _load(start)
-    start.check_encoder(other.get_input_embeddings().weight.shape[0], room)
-    refusal = (
-        f"pretrained.start={start.source}: this encoder was not tuned from {own.source}; name that "
-        "one as encoder.pretrained, or leave pretrained.start out"
-    )
-    weights, tuned = transformer.state_dict(), other.state_dict()
-    (table,) = (
-        name
-        for name, parameter in transformer.named_parameters()
-        if parameter is transformer.get_input_embeddings().weight
-    )
-    shared = {name: tensor for name, tensor in tuned.items() if name in weights and name != table}
-    if table not in tuned or any(
-        tensor.shape != weights[name].shape for name, tensor in shared.items()
-    ):
-        raise PretrainedError(refusal)
-    places, own_places = start.places(), own.places()
-    both = [*(places.keys() & own_places.keys())]
-    vectors = tuned[table][[places[piece] for piece in both]]
-    own_vectors = weights[table][[own_places[piece] for piece in both]]
-    # Tuning leaves vectors as they are, but a model's folder rounds them to 8 bits.
-    most = own_vectors.abs().amax(dim=1, keepdim=True) / 100
-    if not both or ((vectors - own_vectors).abs() > most).any():
-        raise PretrainedError(refusal)
-    transformer.load_state_dict(weights | shared)
 
 
 def _is_rounded(folder: Path) -> bool:

@@ -30,8 +30,8 @@ from parser.storage import HOME
 
 CONFIGS = HOME / "configs"
 
-ENCODER = "encoder.pretrained"  # it may also name a model on the Hugging Face hub
-_ENCODERS = ENCODER, "pretrained.start"  # they may also name a model that holds an encoder
+# It may also name a model that holds an encoder, or one on the Hugging Face hub.
+ENCODER = "encoder.pretrained"
 
 
 @dataclass(frozen=True)
@@ -264,31 +264,26 @@ def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
             raise SettingsError(
                 f"{key}={value}: there is neither a folder nor a model of this name{near}"
             )
-    if key in _ENCODERS:
-        path = _encoder_folder(key, value, path, start)
+    if key == ENCODER:
+        path = _encoder_folder(value, path, start)
     of_hub = key == ENCODER and not path.exists()
     return escaped(value if of_hub else str(path))
 
 
-def _encoder_folder(key: str, value: str, path: Path, start: Path) -> Path:
+def _encoder_folder(value: str, path: Path, start: Path) -> Path:
     """Return the folder of a pretrained encoder: if ``value`` names a model, the one in it, else
     ``path``.
 
     Raises:
-        SettingsError: the model holds none, or there is no such folder or model.
+        SettingsError: the model holds none.
     """
     model = start / named_folder(Path(value))
     if not holds_model(model):
-        if key == ENCODER or path.exists():
-            return path
-        near = meant_model(value, shipped_packs())
-        raise SettingsError(
-            f"{key}={value}: there is neither a folder nor a model of this name{near}"
-        )
+        return path
     held = find_model(model) / HELD
     if not held.is_dir():
         raise SettingsError(
-            f"{key}={value}: this model holds no pretrained encoder; name a model of "
+            f"{ENCODER}={value}: this model holds no pretrained encoder; name a model of "
             "recipe=tuned, such as en-tuned, or the folder of an encoder"
         )
     return held

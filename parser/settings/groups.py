@@ -292,7 +292,6 @@ class PretrainedSettings:
     warmup: int = number(0, 1e9, "the number of updates")
     save: bool = MISSING
     cache: str | None = path(_PLACE)
-    start: str | None = path(_PRETRAINED)
     layers: int | None = number(1, 1000, "the number of layers", default=None)
     pieces: int | None = number(1, 1e7, "the number of pieces", default=None)
 

@@ -161,8 +161,6 @@ def _unread(settings: Settings) -> Iterator[tuple[str, str]]:
             (of_files, pretrained or not anew, "encoder.pretrained=FOLDER or start=RUN_FOLDER"),
             (["pretrained.layers"], pretrained or not anew or tuned, "encoder.pretrained=FOLDER"),
             (["pretrained.pieces"], tuned or not anew, tuning),
-            (["pretrained.start"], anew, "start=null"),
-            (["pretrained.start"], tuned, tuning),
         ]
     if isinstance(settings, MlpSettings):
         others = [

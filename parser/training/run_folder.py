@@ -80,7 +80,7 @@ class Manifest:
         for key, model in plan.files.models.items():
             folder = find_model(Path(model))
             paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
-        kinds = {key: kind for kind in PARTS for key in (kind.setting, *kind.further)}
+        kinds = {kind.setting: kind for kind in PARTS}
         for key, named in plan.files.pretrained.items():
             paths |= {f"{key}/{name}": path for name, path in kinds[key].files(named).items()}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})

@@ -44,8 +44,7 @@ from parser.model_folder import (
     read_json,
     read_tensors,
 )
-from parser.network_spec import PretrainedSpec
-from parser.networks.pretrained import TRANSFORMER, PretrainedEncoder
+from parser.networks.pretrained import TRANSFORMER
 from parser.settings.groups import SettingsError
 from parser.settings.plan import plan
 from parser.storage import sha256_of
@@ -205,38 +204,6 @@ def test_a_model_without_an_encoder_is_refused_as_one(runs):
         SettingsError, match=r"this model holds no pretrained encoder; name .* en-tuned"
     ):
         planned_run(runs, TUNING, encoder=runs / FROZEN)
-
-
-def test_tuning_begins_with_the_layers_of_an_encoder_tuned_before(runs, cut, tmp_path):
-    """Also if that one has fewer pieces and layers, and other weights than the model's folder."""
-    for tuned in (runs / TUNING, cut):
-        wanted = planned_run(runs, TUNING, f"pretrained.start={tuned}")
-        own = PretrainedTokenizer.new(wanted.model, [])
-        found = PretrainedEncoder(own, PretrainedSpec(SIZE, 1, 256, tuned=True)).transformer
-        expected = float_weights(load_file(tuned / MODEL / HELD / WEIGHTS))
-        expected |= load_file(runs / "encoder" / WEIGHTS) | {
-            name: array for name, array in expected.items() if "word_embeddings" not in name
-        }
-        for name, tensor in found.state_dict().items():
-            if "word_embeddings" not in name:
-                np.testing.assert_array_equal(tensor.numpy(), expected[name])
-    train(wanted, tmp_path, [ModelCard("optimal-step train")])
-    card = (tmp_path / MODEL / CARD).read_text(encoding="utf-8")
-    assert "| pretrained.start | cut | `" in card
-    assert f"pretrained.start/{WEIGHTS}" in Manifest.of(wanted).files
-
-
-def test_layers_of_an_encoder_that_was_not_tuned_from_this_one_are_refused(runs, tmp_path):
-    write_transformer(tmp_path / "other", seed=1)
-    write_transformer(tmp_path / "wider", intermediate_size=20)
-    for name in ("other", "wider"):
-        wanted = planned_run(runs, TUNING, f"pretrained.start={tmp_path / name}")
-        with pytest.raises(
-            PretrainedError, match=r"this encoder was not tuned from .*encoder; name"
-        ):
-            train(wanted, tmp_path / "run")
-    with pytest.raises(SettingsError, match=r"^pretrained.start=em: there is neither .* mean en\?"):
-        planned_run(runs, TUNING, "pretrained.start=em")
 
 
 def test_words_with_characters_that_an_encoder_does_not_know_are_counted(runs, caplog):

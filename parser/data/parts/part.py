@@ -35,8 +35,6 @@ class PretrainedWish(Protocol):
     """Whether a model's folder holds it."""
     cache: str | None
     """The folder of its vectors of training sentences."""
-    start: str | None
-    """The folder of an encoder that was tuned from it, and whose layers training begins with."""
     layers: int | None
     """How many of its layers are computed, the first ones; None: all."""
     pieces: int | None
@@ -97,7 +95,6 @@ class WordPart(ABC):
         half: the names of its parameters that a model's folder holds in 16 bits.
         setting: the setting that names the folder that a new part is made from;
             a model that is trained further keeps its own part.
-        further: settings that name folders of the same kind, which a new part is also made from.
         incidental: settings that change no result; a run may be resumed with other values of them.
         rows: how many rows of ``Sentences.values`` it has.
     """
@@ -107,7 +104,6 @@ class WordPart(ABC):
     column: ClassVar[str] = "forms"
     half: ClassVar[tuple[str, ...]] = ()
     setting: ClassVar[str | None] = None
-    further: ClassVar[tuple[str, ...]] = ()
     incidental: ClassVar[tuple[str, ...]] = ()
     rows: int
 
@@ -118,9 +114,7 @@ class WordPart(ABC):
 
     @classmethod
     def files(cls, named: str) -> dict[str, Path]:
-        """Return, by name, the files that a new part reads from the folder that ``setting`` or one
-        of ``further`` names.
-        """
+        """Return, by name, the files that a new part reads from the folder named by ``setting``."""
         return {}
 
     @classmethod

@@ -159,8 +159,6 @@ class PretrainedTokenizer(PieceReader):
 
     Attributes:
         folder, source, sums, held, kept: as passed.
-        start: another encoder, which was tuned from this one, and whose layers training begins
-            with; None: with its own.
         whole: the description of the tokenizer, with the kept pieces.
         before, after: the numbers of the special tokens that a sentence begins and ends with.
 
@@ -171,12 +169,10 @@ class PretrainedTokenizer(PieceReader):
     name = "pretrained"
     in_sentences = True
     setting = "encoder.pretrained"
-    further = ("pretrained.start",)
     incidental = ("pretrained.cache",)
 
     rows = 16
 
-    start: PretrainedTokenizer | None = None
     _spec: PretrainedSpec | None = None  # the sizes that its vectors are read with
 
     def __init__(
@@ -234,8 +230,6 @@ class PretrainedTokenizer(PieceReader):
         if how.tune:
             tokenizer = tokenizer._with_pieces_of(forms, how.pieces)
         tokenizer.held, tokenizer._spec = how.save, spec
-        if how.start is not None:
-            tokenizer.start = cls.of(how.start)
         return tokenizer
 
     def _with_pieces_of(self, forms: Collection[str], most: int | None) -> PretrainedTokenizer:
@@ -267,7 +261,7 @@ class PretrainedTokenizer(PieceReader):
         if model.get("type") == "Unigram":
             unknown = model.get("unk_id")
         else:
-            unknown = self.places().get(model.get("unk_token"))
+            unknown = model["vocab"].get(model.get("unk_token"))
         affected = {
             form: count
             for form, count in forms.items()
@@ -402,13 +396,6 @@ class PretrainedTokenizer(PieceReader):
             raise PretrainedError(
                 f"{self.folder / CONFIG}: transformers knows no such encoder ({error})"
             ) from error
-
-    def places(self) -> dict[str, int]:
-        """Return the places of all pieces in the vocabulary, by their texts."""
-        vocabulary = self.whole["model"]["vocab"]
-        if isinstance(vocabulary, list):  # of a unigram model: pieces and scores
-            return {piece: place for place, (piece, _) in enumerate(vocabulary)}
-        return dict(vocabulary)
 
     def config(self) -> dict[str, Any]:
         """Return the encoder's config.json."""
