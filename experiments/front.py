@@ -315,7 +315,11 @@ def draw(rows: list[Row], wanted: Front, folder: Path) -> None:
     treebanks = _treebanks(rows, wanted)
     figure, plots = panels(len(treebanks), width=6.4, height=4.2, share_y=False)
     names = {row["system"] for row in rows}
-    peers = {name for name in names if name in wanted.all_systems and wanted.all_systems[name].peer}
+    # in alphabetical order, so that the picture is always the same
+    peers = sorted(
+        (name for name in names if name in wanted.all_systems and wanted.all_systems[name].peer),
+        key=str.lower,
+    )
     for treebank, plot in zip(treebanks, plots, strict=True):
         points = _points(chosen(rows, treebank=treebank), "system")
         others = {name: points.pop(name) for name in peers if name in points}
