@@ -277,6 +277,8 @@ def _encoder_folder(value: str, path: Path, start: Path) -> Path:
     Raises:
         SettingsError: the model holds none.
     """
+    if path.exists() and not holds_model(path):  # also if a model elsewhere has this name
+        return path
     model = start / named_folder(Path(value))
     if not holds_model(model):
         return path

@@ -1,4 +1,4 @@
-"""How the C library handles the memory of a training.
+"""How the C library handles memory in training.
 
 Each update allocates hundreds of megabytes and frees them again. By default glibc returns such
 memory to the system, which fills it with zeros, page by page, when the next update asks for it.

@@ -11,7 +11,7 @@ import pytest
 from parser.training.memory import keep_freed_memory
 
 _BLOCKS = """
-import ctypes, sys
+import ctypes
 from parser.training.memory import keep_freed_memory
 
 class Mallinfo(ctypes.Structure):

@@ -206,11 +206,21 @@ def test_a_model_without_an_encoder_is_refused_as_one(runs):
         planned_run(runs, TUNING, encoder=runs / FROZEN)
 
 
+def test_a_folder_that_is_here_comes_before_a_model_of_its_name(runs, tmp_path):
+    shutil.copytree(runs / "encoder", tmp_path / "en")
+    files = [f"treebank.{part}={runs / part}.conllu" for part in ("train", "dev", "test")]
+    chosen = settings(*files, *SMALL, *TUNED, "encoder.pretrained=en")
+    assert plan(chosen, start=tmp_path).files.pretrained == {
+        "encoder.pretrained": str(tmp_path / "en")
+    }
+
+
 def test_words_with_characters_that_an_encoder_does_not_know_are_counted(runs, caplog):
     known = PretrainedTokenizer.of(str(runs / "encoder"))
-    known._warn_of_unknown({"the": 99, "☃": 1})
+    numbers = {form: known.numbers_of(form) for form in ("the", "☃", "☂w")}
+    known._warn_of_unknown({"the": 99, "☃": 1}, numbers)
     assert not caplog.text
-    known._warn_of_unknown({"the": 97, "☃": 1, "☂w": 2})
+    known._warn_of_unknown({"the": 97, "☃": 1, "☂w": 2}, numbers)
     assert "3.0% of the words (☂w, ☃) have characters" in caplog.text
 
 

@@ -14,7 +14,7 @@ import logging
 import re
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -226,22 +226,28 @@ class PretrainedTokenizer(PieceReader):
             width, 1 if how.tune else 1 + (n_kept or layers), _SIZE, how.tune, n_kept
         )
         forms = Counter(form for sentence in sentences for form in sentence.forms)
-        tokenizer._warn_of_unknown(forms)
+        numbers = {form: tokenizer.numbers_of(form) for form in forms}
+        tokenizer._warn_of_unknown(forms, numbers)
         if how.tune:
-            tokenizer = tokenizer._with_pieces_of(forms, how.pieces)
+            tokenizer = tokenizer._with_pieces_of(numbers, how.pieces)
         tokenizer.held, tokenizer._spec = how.save, spec
         return tokenizer
 
-    def _with_pieces_of(self, forms: Collection[str], most: int | None) -> PretrainedTokenizer:
-        """Return the tokenizer with the pieces that forms of a language need; see kept_pieces()."""
+    def _with_pieces_of(
+        self, numbers: Mapping[str, list[int]], most: int | None
+    ) -> PretrainedTokenizer:
+        """Return the tokenizer with the pieces that forms of a language need; see kept_pieces().
+
+        ``numbers``: by form, the numbers of its pieces.
+        """
         added = [token["id"] for token in self.whole.get("added_tokens") or []]
         always = [
             *self.before,
             *self.after,
             *(place for place in added if place < len(self) - N_RESERVED),
         ]
-        needed = {number - N_RESERVED for form in forms for number in self.numbers_of(form)}
-        kept = kept_pieces(self.whole["model"], "".join(forms), needed, most, always)
+        needed = {number - N_RESERVED for pieces in numbers.values() for number in pieces}
+        kept = kept_pieces(self.whole["model"], "".join(numbers), needed, most, always)
         if kept is None:
             return self
         log.info(
@@ -251,11 +257,12 @@ class PretrainedTokenizer(PieceReader):
         )
         return PretrainedTokenizer(self.folder, self.source, self.sums, self.held, kept)
 
-    def _warn_of_unknown(self, forms: Mapping[str, int]) -> None:
+    def _warn_of_unknown(self, forms: Mapping[str, int], numbers: Mapping[str, list[int]]) -> None:
         """Warn if many words have characters without a piece.
 
         Args:
             forms: how often each form occurs in the training part.
+            numbers: by form, the numbers of its pieces.
         """
         model = self.whole["model"]
         if model.get("type") == "Unigram":
@@ -265,7 +272,7 @@ class PretrainedTokenizer(PieceReader):
         affected = {
             form: count
             for form, count in forms.items()
-            if unknown is not None and N_RESERVED + unknown in self.numbers_of(form)
+            if unknown is not None and N_RESERVED + unknown in numbers[form]
         }
         share = sum(affected.values()) / max(1, sum(forms.values()))
         if share > _MANY_UNKNOWN:
