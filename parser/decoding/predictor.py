@@ -33,10 +33,13 @@ from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, 
 from parser.decoding.search import SearchWish, search_for
 from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
 from parser.inference.weights import TaggingEncoder
+from parser.kernels.interpreted import FIRST_WORDS, Briefly
 from parser.model.loading import for_treebank, load
 from parser.model.model import FrozenModel
 from parser.model.parser_model import ParserModel
 from parser.model_folder import ModelError
+
+_tagging, _parsing = Briefly(FIRST_WORDS), Briefly(FIRST_WORDS)
 
 GivenTags = Mapping[str, Sequence[str]]
 """The given tags of a sentence's words, by column (upos, xpos, feats, lemma); ``_``: not given."""
@@ -177,7 +180,8 @@ class Predictor:
         """
         with self._making:
             if self._parts is None:
-                self._parts = self._make_parts()
+                with _parsing(0):
+                    self._parts = self._make_parts()
             return self._parts
 
     def predict(
@@ -211,7 +215,8 @@ class Predictor:
             given.numbered(symbols, sentences.offsets) if isinstance(given, GivenArcs) else given
         )
         steps = StepProbabilities.allocate(sentences) if self._steps else None
-        parses = self._parses(sentences, numbered_arcs, steps, single_root)
+        with _parsing(int(sentences.offsets[-1])):
+            parses = self._parses(sentences, numbered_arcs, steps, single_root)
         lost = np.empty(0, np.int64) if numbered_arcs is None else lost_arcs(numbered_arcs, parses)
         # a given relation stays, even if the parser cannot give it to this arc
         if isinstance(given, Parses):
@@ -258,17 +263,17 @@ class Predictor:
         and their tags; see predict().
         """
         tagger = self.prepare().tagger
-        return (
-            (sentences, Tags({}, {}))
-            if tagger is None
-            else tagger(sentences, forms, given_tags, fixed_tags)
-        )
+        if tagger is None:
+            return sentences, Tags({}, {})
+        with _tagging(int(sentences.offsets[-1])):
+            return tagger(sentences, forms, given_tags, fixed_tags)
 
     def k_best(self, sentences: Sentences, *, single_root: bool = True) -> list[list[Tree]]:
         """Return the best trees of each sentence, up to ``options.k_best``, the best first."""
         assert self.options.k_best is not None, "k_best() needs the option k_best"
         parser = cast(KBestParser, self.prepare().parser)
-        return parser.k_best(sentences, self.options.k_best, single_root=single_root)
+        with _parsing(int(sentences.offsets[-1])):
+            return parser.k_best(sentences, self.options.k_best, single_root=single_root)
 
 
 class TagPredictor:

@@ -8,6 +8,8 @@ import numpy as np
 
 from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import kernel
+from parser.kernels.interpreted import instead_of
+from parser.kernels.llvm import fused
 from parser.kernels.products import multiply, width_of
 
 # tanh as a quotient of polynomials, which compilers turn into vector instructions;
@@ -173,3 +175,32 @@ def _step(product, from_below, scale, zero, cell, gates):
         cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
     for j in range(hidden):
         gates[j] = gates[3 * hidden + j] * tanh(cell[j]) * scale + zero
+
+
+@instead_of(_step)
+def _step_in_numpy(
+    product: np.ndarray,
+    from_below: np.ndarray,
+    scale: np.float32,
+    zero: np.float32,
+    cell: np.ndarray,
+    gates: np.ndarray,
+) -> None:
+    hidden = len(cell)
+    sums = product[: 4 * hidden] + from_below
+    new = slice(2 * hidden, 3 * hidden)
+    gates[:] = fused(_HALF, _tanh_in_numpy(_HALF * sums), _HALF)
+    gates[new] = _tanh_in_numpy(sums[new])
+    cell[:] = fused(gates[hidden : 2 * hidden], cell, gates[:hidden] * gates[new])
+    gates[:hidden] = fused(gates[3 * hidden :] * _tanh_in_numpy(cell), scale, zero)
+
+
+def _tanh_in_numpy(x: np.ndarray) -> np.ndarray:
+    x = np.clip(x, -_BOUND, _BOUND)
+    y = x * x
+    numerator, denominator = _A13, _B6
+    for factor in (_A11, _A9, _A7, _A5, _A3, _A1):
+        numerator = fused(y, numerator, factor)
+    for factor in (_B4, _B2, _B0):
+        denominator = fused(y, denominator, factor)
+    return x * numerator / denominator

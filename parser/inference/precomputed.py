@@ -25,6 +25,7 @@ from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.active_units import activate_units, activation_number
+from parser.kernels.interpreted import instead_of
 from parser.kernels.products import Panels, panels_in_fours, product
 from parser.transitions.features import RELATION, FeatureTable
 
@@ -238,6 +239,15 @@ def sum_rows(first, rows, picked, count, total):
         row = picked[p]
         for h in range(len(total)):
             total[h] += rows[row, h]
+
+
+@instead_of(sum_rows)
+def _sum_rows_in_numpy(
+    first: np.ndarray, rows: np.ndarray, picked: np.ndarray, count: int, total: np.ndarray
+) -> None:
+    total[:] = first
+    for row in picked[:count]:
+        total += rows[row]
 
 
 @kernel()

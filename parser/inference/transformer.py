@@ -12,7 +12,7 @@ implementation, networks/pretrained.py, computes the same with transformers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -24,6 +24,8 @@ from parser import batch_sizes
 from parser.inference.arithmetic import INT8_ZERO, quantized
 from parser.inference.windows import PieceWindows
 from parser.kernels import array_kernel, kernel
+from parser.kernels.interpreted import instead_of
+from parser.kernels.llvm import fused
 from parser.kernels.products import (
     Panels,
     multiply,
@@ -599,3 +601,99 @@ def _share_out(scores, n, factor):
     share = _ONE / total
     for j in range(n):
         scores[j] *= share
+
+
+# The same in NumPy; see parser/kernels/interpreted.py.
+
+
+def _exponential_in_numpy(x: np.ndarray) -> np.ndarray:
+    below, x = x < _LOWEST, np.maximum(x, _LOWEST)
+    n = np.floor(fused(x, _LOG2E, _HALF))
+    r = fused(-n, _LN2_LOW, fused(-n, _LN2_HIGH, x))
+    y = _E0
+    for factor in (_E1, _E2, _E3, _E4, _E5):
+        y = fused(y, r, factor)
+    y = fused(y * r, r, r) + _ONE
+    power = ((n.astype(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
+    return np.where(below, _F(0), y * power)
+
+
+@instead_of(_gelu)
+def _gelu_in_numpy(vectors: np.ndarray) -> None:
+    z = np.abs(vectors) * _ROOT
+    t = _ONE / fused(_P, z, _ONE)
+    y = _R5
+    for factor in (_R4, _R3, _R2, _R1):
+        y = fused(t, y, factor)
+    tail = t * y * _exponential_in_numpy(-z * z)
+    vectors[:] = np.where(vectors > 0, vectors * fused(-_HALF, tail, _ONE), vectors * _HALF * tail)
+
+
+@instead_of(_round)
+def _round_in_numpy(vectors: np.ndarray, integers: np.ndarray, scales: np.ndarray) -> None:
+    largest = np.abs(vectors).max(axis=1, initial=0)
+    scales[: len(vectors)] = largest / _F(127)
+    factors = np.where(largest > 0, _F(127) / largest, _F(0))[:, None]
+    rounded = (vectors * factors + _F(INT8_ZERO + 0.5)).astype(np.int32)
+    integers[: len(vectors), : vectors.shape[1]] = rounded
+
+
+@instead_of(_scale)
+def _scale_in_numpy(products: np.ndarray, scales: np.ndarray, bias: np.ndarray) -> None:
+    products[:] = fused(products, scales[: len(products), None], bias[: products.shape[1]])
+
+
+@instead_of(_add)
+def _add_in_numpy(terms: np.ndarray, vectors: np.ndarray) -> None:
+    vectors += terms[: len(vectors)]
+
+
+@instead_of(_normalize)
+def _normalize_in_numpy(
+    vectors: np.ndarray, weight: np.ndarray, bias: np.ndarray, epsilon: np.float32
+) -> None:
+    width = _F(vectors.shape[1])
+
+    def total(terms: Callable[[np.ndarray, Any], np.ndarray]) -> np.ndarray:
+        """Add up the columns in the order of _normalize()."""
+        whole = vectors.shape[1] - vectors.shape[1] % _SUMS
+        sums: Any = np.zeros((len(vectors), _SUMS), np.float32)
+        for first in range(0, whole, _SUMS):
+            sums = terms(vectors[:, first : first + _SUMS], sums)
+        result = np.zeros((len(vectors), 1), np.float32)
+        for k in range(_SUMS):
+            result = result + sums[:, k : k + 1]
+        for j in range(whole, vectors.shape[1]):
+            result = terms(vectors[:, j : j + 1], result)
+        return result
+
+    mean = total(lambda x, sums: sums + x) / width
+    variance = total(lambda x, sums: fused(x - mean, x - mean, sums)) / width
+    factor = _ONE / np.sqrt(variance + epsilon)
+    vectors[:] = fused((vectors - mean) * factor, weight, bias)
+
+
+@instead_of(_sum_up)
+def _sum_up_in_numpy(
+    a: np.ndarray,
+    a_start: int,
+    a_row: int,
+    b: np.ndarray,
+    steps: int,
+    c: np.ndarray,
+    rows: int,
+    columns: int,
+) -> None:
+    wide = columns + -columns % WIDTH
+    factors = a.reshape(-1)
+    starts = a_start + np.arange(rows)[:, None] * a_row
+    sums: Any = np.zeros((rows, wide), np.float32)
+    for step in range(steps):
+        sums = fused(factors[starts + step], b[step, :wide], sums)
+    c[:rows, :wide] = sums
+
+
+@instead_of(_share_out)
+def _share_out_in_numpy(scores: np.ndarray, n: int, factor: np.float32) -> None:
+    powers = _exponential_in_numpy((scores[:n] - scores[:n].max()) * factor)
+    scores[:n] = powers * (_ONE / np.cumsum(powers)[-1])  # added up one after the other

@@ -3,8 +3,9 @@
 Only this package uses what numba, LLVM and torch do not make public. The decorators are in
 oracles/kernel_cache.py, since the oracles need them.
 
-The first run with each kind of model must wait until its kernels are compiled: one line on standard
-error says so, once. If all kernels are on disk, nothing is printed.
+The first run with each kind of model that parses more than a few words (interpreted.py) must wait
+until its kernels are compiled: one line on standard error says so, once. If all kernels are on
+disk, nothing is printed.
 """
 
 from __future__ import annotations
@@ -84,10 +85,7 @@ def _load_overload(cache: Any, signature: Any, context: Any) -> Any:
 
 _PACKAGES = ("oracles", "parser")
 
-_LINE = (
-    "compiling kernels: this happens in the first run with each kind of model and takes about ten "
-    "seconds"
-)
+_LINE = "compiling kernels: this happens once for each kind of model, and takes about ten seconds"
 
 
 class Compilation(event.Listener):

@@ -17,17 +17,19 @@ from numba.extending import intrinsic
 
 from oracles.errors import OptimalStepError, did_you_mean
 from parser.kernels import kernel
+from parser.kernels.interpreted import instead_of
 from parser.kernels.llvm import (
     FLOATS,
     INT,
-    PLAIN,
     ROWS,
     SIZE,
     WIDTH,
     add_floats,
+    add_in_numpy,
     arrays_of,
     check_arrays,
     element,
+    interpretable,
     load,
     load_float,
     store,
@@ -119,9 +121,28 @@ def scores_of_units(hidden, weights, bias, active, count, scores):
             )
 
 
+@instead_of(scores_of_units)
+def _scores_in_numpy(
+    hidden: np.ndarray,
+    weights: np.ndarray,
+    bias: np.ndarray,
+    active: np.ndarray,
+    count: int,
+    scores: np.ndarray,
+) -> None:
+    sums = bias
+    whole = count - count % _GROUP
+    pieces = [(a, _GROUP) for a in range(0, whole, _GROUP)]
+    pieces += [(a, 1) for a in range(whole, count)]
+    for start, size in pieces:
+        units = active[start : start + size]
+        sums = add_in_numpy(sums, hidden[units], weights[units])
+    scores[:] = sums
+
+
 def _adder(group: int) -> Callable[..., None]:
-    """Return the intrinsic that adds to vectors of scores; for plain Python (NUMBA_DISABLE_JIT),
-    a function.
+    """Return the intrinsic that adds to vectors of scores; with a function that does
+    the same in plain Python.
     """
 
     @intrinsic
@@ -187,7 +208,7 @@ def _adder(group: int) -> Callable[..., None]:
         for at, (total,) in zip(columns, sums, strict=True):
             store(builder, total, scores, at)
 
-    return plain if PLAIN else add
+    return interpretable(add, plain)
 
 
 _add_groups, _add_units = _adder(_GROUP), _adder(1)

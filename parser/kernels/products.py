@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.kernels import kernel
+from parser.kernels.interpreted import instead_of
+from parser.kernels.llvm import add_in_numpy, fused
 from parser.kernels.tiles import (
     GROUP,
     NO_SCALE,
@@ -139,6 +141,25 @@ def multiply(vectors, n, panels, products):
                 tile_of_rows(vectors, i, weights, p, start, scale, bias, products)
             for i in range(whole, end):
                 tile_of_one_row(vectors, i, weights, p, start, scale, bias, products)
+
+
+@instead_of(multiply)
+def _multiply_in_numpy(vectors: np.ndarray, n: int, panels: Panels, products: np.ndarray) -> None:
+    weights, start, scale, bias = panels
+    if weights.dtype == np.int8:
+        by_input = weights.transpose(1, 3, 0, 2).reshape(-1, len(bias))
+        # exact in float64, and faster than with integers
+        sums = start + vectors[:n].astype(np.float64) @ by_input.astype(np.float64)
+        products[:n] = fused(sums.astype(np.float32), scale, bias)
+        return
+    group = GROUP if weights.ndim == 4 else 1
+    by_panel = weights.reshape(len(weights), -1, group, WIDTH)
+    by_group = by_panel.transpose(1, 2, 0, 3).reshape(-1, group, len(bias))
+    factors = vectors[:n].reshape(n, len(by_group), group, 1).transpose(1, 2, 0, 3)
+    sums = np.broadcast_to(bias, (n, len(bias)))
+    for left, right in zip(factors, by_group, strict=True):
+        sums = add_in_numpy(sums, left, right)
+    products[:n] = sums
 
 
 def _padded(rows: np.ndarray) -> np.ndarray:

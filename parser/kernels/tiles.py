@@ -24,7 +24,6 @@ from parser.kernels.llvm import (
     FLOATS,
     INT,
     INTS,
-    PLAIN,
     ROWS,
     SIZE,
     WIDTH,
@@ -34,7 +33,9 @@ from parser.kernels.llvm import (
     check_arrays,
     element,
     function,
+    fused,
     instructions,
+    interpretable,
     load,
     load_float,
     store,
@@ -63,8 +64,8 @@ _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
 
 
 def _panel_tile(rows: int) -> Callable[..., None]:
-    """Return the intrinsic for tiles of ``rows`` rows; for plain Python (NUMBA_DISABLE_JIT),
-    an equivalent function.
+    """Return the intrinsic for tiles of ``rows`` rows; with a function that does the
+    same in plain Python.
     """
 
     @intrinsic
@@ -168,7 +169,7 @@ def _panel_tile(rows: int) -> Callable[..., None]:
             store(builder, row_sums, products, element(builder, at, outputs, column))
         return context.get_dummy_value()
 
-    return plain if PLAIN else tile
+    return interpretable(tile, plain)
 
 
 def _of_panel(builder: Any, weights: Any, number: Any, kind: ir.Type) -> Any:
@@ -215,13 +216,13 @@ def _strided_tile(rows: int) -> Callable[..., None]:
 
     def plain(a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start, c_row):
         a, b, c = a.reshape(-1), b.reshape(-1), c.reshape(-1)
-        for r in range(rows):
-            for j in range(WIDTH):
-                pairs = (
-                    (a[a_start + r * a_row + k * a_step], b[b_start + k * b_step + j])
-                    for k in range(steps)
-                )
-                c[c_start + r * c_row + j] = sum(x * y for x, y in pairs)
+        step, row, column = np.arange(steps), np.arange(rows)[:, None], np.arange(WIDTH)
+        left = a[a_start + row * a_row + step[:, None, None] * a_step]
+        right = b[b_start + step[:, None, None] * b_step + column]
+        sums = np.zeros((rows, WIDTH), np.float32)
+        for k in range(steps):
+            sums = fused(left[k], right[k], sums)
+        c[c_start + row * c_row + column] = sums
 
     def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         a, b, c = arrays_of(context, builder, signature, arguments)
@@ -244,7 +245,7 @@ def _strided_tile(rows: int) -> Callable[..., None]:
             store(builder, row_sums, c, element(builder, SIZE(r), c_row, c_start))
         return context.get_dummy_value()
 
-    return plain if PLAIN else tile
+    return interpretable(tile, plain)
 
 
 class _ProductsOfBytes:

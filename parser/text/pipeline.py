@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, describe_file
 from parser.conllu.formats import is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
+from parser.kernels.interpreted import FIRST_WORDS, Briefly, compile_from_now_on
 from parser.model.packs import named_folder
 from parser.model_folder import (
     MODEL,
@@ -54,6 +55,8 @@ TRAIN_TOKENIZER = "optimal-step train_tokenizer {} --train FILE --dev FILE"
 
 # The message about a text that is CoNLL-U.
 IS_CONLLU = "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
+
+_briefly = Briefly(6 * FIRST_WORDS)  # in characters
 
 _ESCAPES = str.maketrans(
     {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}
@@ -213,6 +216,7 @@ class TextPipeline:
         """Compile the kernels of the tokenizer and the segmenter,
         or load them if they are compiled.
         """
+        compile_from_now_on()
         self.splitter.split("A b's c.\nD")
         if self.segmenter is not None:
             tokens = [Token("a", ("a",), space_after=True)]
@@ -297,6 +301,12 @@ class TextPipeline:
 
     def _split(self, blocks: Sequence[Block], sentences: SentenceEnds) -> list[list[list[Token]]]:
         """Return the sentences of each block."""
+        with _briefly(sum(len(block.text) for block in blocks)):
+            return self._split_blocks(blocks, sentences)
+
+    def _split_blocks(
+        self, blocks: Sequence[Block], sentences: SentenceEnds
+    ) -> list[list[list[Token]]]:
         if (
             not (self.splitter.finds_sentences or self.segmenter or sentences == SentenceEnds.LINE)
             and blocks

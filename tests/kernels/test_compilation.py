@@ -23,10 +23,7 @@ from tests.forgery import small_model
 from tests.jit import COMPILED
 from tests.toy import ROOT
 
-LINE = (
-    "compiling kernels: this happens in the first run with each kind of model and takes about ten "
-    "seconds\n"
-)
+LINE = "compiling kernels: this happens once for each kind of model, and takes about ten seconds\n"
 
 # Compiles a kernel of the user's, and two of ours, the second for two kinds of vectors.
 COMPILING = """

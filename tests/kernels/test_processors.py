@@ -16,6 +16,7 @@ from tests.toy import ROOT
 # is.
 WITH_KERNELS = (
     "tests/kernels/test_products.py",
+    "tests/kernels/test_in_numpy.py",
     "tests/inference/test_encoder.py",
     "tests/inference/test_precomputed_tokens.py",
     "tests/networks/test_bilstm.py",

@@ -57,6 +57,7 @@ from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
 from parser.decoding.parse_options import OnError, OutputFormat, ParseOptions, TagUse
 from parser.decoding.predictor import Prediction, Predictor
 from parser.kernels.hash_tables import ByteTable
+from parser.kernels.interpreted import FIRST_WORDS, Briefly, compile_from_now_on
 
 # Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy
 # while one item takes longer.
@@ -65,6 +66,8 @@ _AHEAD = 3
 _SUSPICIOUS = 0.1
 # In place of the number of a relation: the model does not know it.
 _UNKNOWN = -2
+
+_briefly = Briefly(FIRST_WORDS)  # in lines
 
 
 Item = TypeVar("Item")
@@ -261,6 +264,7 @@ def warm_up(predictor: Predictor) -> None:
     """Compile the kernels that parse_file() needs with this predictor,
     or load them from the cache.
     """
+    compile_from_now_on()
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t_\t_\t_\t_\n" for word in range(1, 4))
     ChunkParser(predictor).parse(Chunk(f"{lines}\n".encode(), first=True))
 
@@ -307,6 +311,10 @@ class ChunkParser:
         """Return the chunk with trees and its counts, or an error that counts lines from 1:
         see parse_faulty().
         """
+        with _briefly(chunk.content.count(b"\n")):
+            return self._parse(chunk)
+
+    def _parse(self, chunk: Chunk) -> Parsed | ConlluError:
         options = self._options
         # only trees are written
         if not (self._predictor.tags or options.probabilities or options.k_best):

@@ -1,0 +1,188 @@
+"""The first words of a process are handled without compiling anything, with the same results."""
+
+import os
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from numba import njit
+from numba.core.registry import CPUDispatcher
+
+from oracles.kernel_cache import kernel
+from parser import Parser
+from parser.kernels import interpreted
+from parser.kernels.interpreted import Briefly, compile_from_now_on, instead_of
+from tests.forgery import KINDS, small_model
+from tests.forked import works
+from tests.jit import COMPILED
+from tests.text.tiny_tokenizer import save_tiny_tokenizer
+from tests.toy import ROOT
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="everything is interpreted")
+
+PARSING = """
+import sys
+from numba.core import event
+from parser import Parser
+parser = Parser.load(sys.argv[1])
+with event.install_recorder("numba:compile") as compiled:
+    for text in sys.argv[2:]:
+        for tree in parser.parse_text(text, allow_missing_columns=True):
+            print(tree.forms, tree.heads, tree.deprels, tree.tags)
+assert not compiled.buffer, compiled.buffer
+"""
+
+COMMAND = """
+import sys
+from numba.core import event
+from parser.commands.parse import main
+with event.install_recorder("numba:compile") as compiled:
+    assert main() == 0
+assert not compiled.buffer, compiled.buffer
+"""
+
+TEXTS = "a b c. d e\nb a d.\n", "c d a b. e\n"
+
+
+@pytest.fixture
+def uncompiled():
+    """Two kernels that are not compiled, the second of which calls the first."""
+
+    @njit
+    def half(x):
+        return x / 2
+
+    @njit
+    def quarter(x):
+        return half(half(x))
+
+    return half, quarter
+
+
+def python(cache: Path, code: str, *arguments: str | Path) -> str:
+    """Return the output of a program whose compiled kernels are stored in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_are_parsed_without_compiling_as_with_compiled_kernels(tmp_path, monkeypatch, kind):
+    small_model(kind).save(tmp_path / "model")
+    save_tiny_tokenizer(tmp_path / "model")
+    said = python(tmp_path / "kernels", PARSING, tmp_path / "model", *TEXTS)
+    monkeypatch.setattr(interpreted, "_is_over", True)
+    parser = Parser.load(tmp_path / "model")
+    parsed = [parser.parse_text(text, allow_missing_columns=True) for text in TEXTS]
+    lines = [f"{tree.forms} {tree.heads} {tree.deprels} {tree.tags}" for tree in chain(*parsed)]
+    assert said.splitlines() == lines
+
+
+def test_a_command_compiles_nothing_for_a_sentence(tmp_path, monkeypatch):
+    small_model("lemmas").save(tmp_path / "model")
+    save_tiny_tokenizer(tmp_path / "model")
+    (tmp_path / "in.txt").write_text("a b c. d e\n")
+    command = str(tmp_path / "model"), str(tmp_path / "in.txt"), "--text", "--allow-missing-columns"
+    said = python(tmp_path / "kernels", COMMAND, *command)
+    monkeypatch.setattr(interpreted, "_is_over", True)
+    assert said == works("scripts/parse.py", *command).stdout != ""
+
+
+def test_kernels_are_compiled_once_the_pieces_of_work_are_no_longer_small(uncompiled):
+    half, quarter = uncompiled
+    piece = Briefly(5)
+    for size in (3, 2):
+        with piece(size):
+            assert quarter(3) == 0.75
+    assert not {**half.overloads, **quarter.overloads}
+    with piece(1):
+        assert quarter(3) == 0.75
+    assert len(half.overloads) == 2  # of an integer, of a float
+    assert len(quarter.overloads) == 1
+    with Briefly(5)(6):
+        half(np.float32(1))
+    assert len(half.overloads) == 3
+
+
+def test_what_is_compiled_runs_unless_an_interpreted_kernel_calls_it(uncompiled):
+    half, quarter = uncompiled
+    half(1.0)
+    instead_of(half)(lambda x: x / 2 + 100)
+    with Briefly(5)(1):
+        assert half(1.0) == 0.5
+        assert quarter(1.0) == (1 / 2 + 100) / 2 + 100
+    assert not quarter.overloads
+
+
+def test_what_is_compiled_on_disk_runs(tmp_path):
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from numba.core import event
+from parser.kernels.interpreted import Briefly
+from of_the_user import half
+if sys.argv[2] == "compile":
+    half(1.0)
+with event.install_recorder("numba:compile") as compiled, Briefly(5)(1):
+    print(half(1.0), half.overloads != {}, len(compiled.buffer))
+"""
+    source = "from oracles.kernel_cache import kernel\n@kernel()\ndef half(x):\n    return x / 2\n"
+    (tmp_path / "of_the_user.py").write_text(source)
+    said = [python(tmp_path, code, tmp_path, what) for what in ("", "compile", "")]
+    assert [line.split() for line in said] == [
+        ["0.5", "False", "0"],
+        ["0.5", "True", "0"],
+        ["0.5", "True", "0"],
+    ]
+
+
+def test_pieces_within_pieces_and_errors_leave_all_as_it_was(uncompiled):
+    half, quarter = uncompiled
+    with Briefly(9)(9):
+        with Briefly(1)(2):
+            half(1.0)
+        with pytest.raises(ZeroDivisionError), Briefly(1)(1):
+            raise ZeroDivisionError
+        with pytest.raises(TypeError):
+            quarter("a")
+        quarter(1.0)
+    assert (len(half.overloads), len(quarter.overloads)) == (1, 0)
+    assert "__call__" not in vars(CPUDispatcher)
+
+
+def test_other_threads_compile(uncompiled):
+    half, quarter = uncompiled
+    with Briefly(9)(9):
+        thread = Thread(target=half, args=(1.0,))
+        thread.start()
+        thread.join()
+        quarter(1.0)
+    assert (len(half.overloads), len(quarter.overloads)) == (1, 0)
+
+
+def test_from_now_on_everything_is_compiled(monkeypatch, uncompiled):
+    monkeypatch.setattr(interpreted, "_is_over", False)
+    compile_from_now_on()
+    with Briefly(9)(1):
+        uncompiled[1](1.0)
+    assert uncompiled[1].overloads
+
+
+def test_numbers_overflow_without_a_warning():
+    @kernel()
+    def product_of(x):
+        return x * x
+
+    many = np.uint64(2**63 + 1)
+    with Briefly(1)(1):
+        assert product_of(many) == 1
+    assert not product_of.overloads
