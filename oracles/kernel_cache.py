@@ -43,10 +43,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property, update_wrapper
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 log = logging.getLogger(__name__)
 
@@ -57,10 +57,75 @@ _PLACE = "NUMBA_CACHE_DIR"
 _TOLD = "OPTIMAL_STEP_WITHOUT_KERNEL_CACHE"
 _NAME = "optimal-step"
 
+# Whether kernels are compiled; otherwise they are the functions themselves, for debugging.
+COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
+
 # Patterns in source files: marks of files that kernels depend on, imports at module level, names.
 _OF_KERNELS = re.compile(r"\b(?:kernel|array_kernel|njit|intrinsic|NamedTuple)\b")
 _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+
+
+class Kernel:
+    """A function that numba compiles when it is first called. numba, which takes longer to load
+    than all else, is imported only then.
+
+    Attributes:
+        py_func: the function.
+        in_numpy: a function that does the same in NumPy; None: there is none.
+    """
+
+    in_numpy: Callable[..., Any] | None = None
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func = function
+        self._options = options
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return self.dispatcher(*arguments)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """Numba's object, which compiles the function for each combination of argument types."""
+        from numba import njit  # only after the folder of kernels is chosen
+
+        while _waiting_for_numba:
+            _waiting_for_numba.pop()()
+        # No kernel is called from C or passed to another as a value; wrappers for that would take a
+        # tenth of the compile time.
+        options = self._options | _if_known("no_cfunc_wrapper", True)
+        if "_nrt" in options and not _if_known("_nrt", False):
+            del options["_nrt"]
+        return _mended(njit(cache=_stores_kernels, nogil=True, **options)(self.py_func))
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type of a kernel that another one calls."""
+        return self.dispatcher._numba_type_
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of numba's object."""
+        if name.startswith("__") or name == "dispatcher":  # what copy and inspect look for
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.py_func.__module__}.{self.py_func.__qualname__})"
+
+
+# What is to be done when numba has been imported.
+_waiting_for_numba: list[Callable[[], object]] = []
+_stores_kernels = True
+
+
+def when_numba_is_there(do: Callable[[], object]) -> None:
+    """Call a function before the first kernel is compiled, or now if that has happened."""
+    if "numba" in sys.modules:
+        do()
+    else:
+        _waiting_for_numba.append(do)
 
 
 def kernel(**options: Any) -> Callable[[F], F]:
@@ -70,17 +135,14 @@ def kernel(**options: Any) -> Callable[[F], F]:
     It is compiled once and stored on disk; while it runs, other threads run too. ``options``:
     see numba.njit.
     """
-    return array_kernel(**_if_known("_nrt", False), **options)
+    return array_kernel(_nrt=False, **options)
 
 
 def array_kernel(**options: Any) -> Callable[[F], F]:
     """Compile a function that may make arrays; see kernel()."""
-    from numba import njit  # only after the folder of kernels is chosen
-
-    # No kernel is called from C or passed to another as a value; wrappers for that would take a
-    # tenth of the compile time.
-    compiled = njit(cache=True, nogil=True, **_if_known("no_cfunc_wrapper", True), **options)
-    return lambda function: _mended(compiled(function))
+    if not COMPILES:
+        return lambda function: function
+    return lambda function: cast(F, Kernel(function, options))
 
 
 def _if_known(option: str, value: bool) -> dict[str, Any]:
@@ -96,7 +158,6 @@ def _mended(dispatcher: F) -> F:
     """Make a kernel compile again if its stored files cannot be used,
     and run even if it cannot be stored.
     """
-    # plain functions, with NUMBA_DISABLE_JIT=1, have none
     stored: Any = getattr(dispatcher, "_cache", None)
     cache, file = _mended_classes()
     # another version of numba may have other types; then the kernel stays as it is
@@ -191,7 +252,8 @@ def choose_kernel_cache(package: Path) -> None:
             "to a folder that only you can write to",
             _PLACE,
         )
-    _disable_kernel_cache()
+    global _stores_kernels
+    _stores_kernels = False
 
 
 def forget_stale_kernels(package: Path) -> None:
@@ -294,12 +356,6 @@ def _is_writable(folder: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _disable_kernel_cache() -> None:
-    from numba.core.dispatcher import Dispatcher
-
-    Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]  # ``cache=True`` calls it, and it would fail
 
 
 choose_kernel_cache(Path(__file__).parent)

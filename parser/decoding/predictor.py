@@ -33,13 +33,13 @@ from parser.decoding.parse_options import ParseOptions, TagUse, predicted_tags, 
 from parser.decoding.search import SearchWish, search_for
 from parser.decoding.sentence_parser import KBestParser, SentenceParser, Tree
 from parser.inference.weights import TaggingEncoder
-from parser.kernels.interpreted import FIRST_WORDS, Briefly
+from parser.kernels.interpreted import Briefly
 from parser.model.loading import for_treebank, load
 from parser.model.model import FrozenModel
 from parser.model.parser_model import ParserModel
 from parser.model_folder import ModelError
 
-_tagging, _parsing = Briefly(FIRST_WORDS), Briefly(FIRST_WORDS)
+_tagging, _parsing = Briefly(), Briefly()
 
 GivenTags = Mapping[str, Sequence[str]]
 """The given tags of a sentence's words, by column (upos, xpos, feats, lemma); ``_``: not given."""

@@ -9,7 +9,7 @@ import numpy as np
 from parser.inference.arithmetic import SinglePrecision
 from parser.kernels import kernel
 from parser.kernels.interpreted import instead_of
-from parser.kernels.llvm import fused
+from parser.kernels.processor import fused
 from parser.kernels.products import multiply, width_of
 
 # tanh as a quotient of polynomials, which compilers turn into vector instructions;

@@ -25,7 +25,7 @@ from parser.inference.arithmetic import INT8_ZERO, quantized
 from parser.inference.windows import PieceWindows
 from parser.kernels import array_kernel, kernel
 from parser.kernels.interpreted import instead_of
-from parser.kernels.llvm import fused
+from parser.kernels.processor import fused
 from parser.kernels.products import (
     Panels,
     multiply,

@@ -16,11 +16,7 @@ import time
 from functools import cache
 from typing import Any
 
-from numba.core import event
-from numba.core.caching import Cache
-from numba.core.runtime import rtsys
-
-from oracles.kernel_cache import array_kernel, kernel
+from oracles.kernel_cache import array_kernel, kernel, when_numba_is_there
 
 __all__ = [
     "array_kernel",
@@ -70,6 +66,12 @@ def load_kernels_directly() -> None:
     By default it first prepares all types and functions of Python and NumPy, and scipy.linalg,
     which takes a fifth of the time to the first parsed sentence.
     """
+    when_numba_is_there(_replace_loading)
+
+
+def _replace_loading() -> None:
+    from numba.core.caching import Cache
+
     if all(hasattr(Cache, name) for name in _OF_CACHE):
         Cache.load_overload = _load_overload  # type: ignore[method-assign]
 
@@ -78,6 +80,8 @@ def _load_overload(cache: Any, signature: Any, context: Any) -> Any:
     """Do what Cache.load_overload() does, without ``context.refresh()``; the compiler calls
     refresh() itself when it starts.
     """
+    from numba.core.runtime import rtsys
+
     rtsys.initialize(context)  # reference counting of arrays in kernels
     with cache._guard_against_spurious_io_errors():
         return cache._load_overload(signature, context)
@@ -88,8 +92,8 @@ _PACKAGES = ("oracles", "parser")
 _LINE = "compiling kernels: this happens once for each kind of model, and takes about ten seconds"
 
 
-class Compilation(event.Listener):
-    """Listens to numba's compilation of kernels. Kernels are compiled one at a time; the
+class Compilation:
+    """What numba says about its compilation of kernels. Kernels are compiled one at a time; the
     compilation of a kernel contains those of the kernels that it calls.
 
     Meanwhile Python's cyclic garbage collector is off: a compiler's objects are not garbage, and
@@ -107,7 +111,7 @@ class Compilation(event.Listener):
         self._said = False
         self._collects = False
 
-    def on_start(self, event: event.Event) -> None:
+    def on_start(self, event: Any) -> None:
         """Handle the start of a compilation."""
         self._ours.append(
             event.data["dispatcher"].py_func.__module__.partition(".")[0] in _PACKAGES
@@ -120,7 +124,7 @@ class Compilation(event.Listener):
                 print(_LINE, file=sys.stderr, flush=True)
                 self._said = True
 
-    def on_end(self, event: event.Event) -> None:
+    def on_end(self, event: Any) -> None:
         """Handle the end of a compilation, successful or not."""
         if self._ours.pop() and not self._ours:
             self.seconds += time.perf_counter() - self._begun
@@ -134,7 +138,20 @@ _compilation = Compilation()
 @cache
 def show_compilation() -> None:
     """Print a line, from now on and in the whole process, when kernels are being compiled."""
-    event.register("numba:compile", _compilation)
+    when_numba_is_there(_listen)
+
+
+def _listen() -> None:
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            _compilation.on_start(event)
+
+        def on_end(self, event: Any) -> None:
+            _compilation.on_end(event)
+
+    event.register("numba:compile", Listener())
 
 
 def time_without_compiling() -> float:

@@ -7,41 +7,22 @@ torch. Under relu half of the units are zero. The sums stay in the processor's r
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from oracles.errors import OptimalStepError, did_you_mean
 from parser.kernels import kernel
 from parser.kernels.interpreted import instead_of
-from parser.kernels.llvm import (
-    FLOATS,
-    INT,
-    ROWS,
-    SIZE,
-    WIDTH,
-    add_floats,
-    add_in_numpy,
-    arrays_of,
-    check_arrays,
-    element,
-    interpretable,
-    load,
-    load_float,
-    store,
-    sums_of_products,
-)
+from parser.kernels.intrinsics import Intrinsic
+from parser.kernels.processor import ROWS, WIDTH, add_in_numpy
 from parser.network_spec import ACTIVATIONS
 
 # How many units' products are summed before they are added to a score.
 _GROUP = 4
 
 # How many vectors of scores fit in registers beside the products of a group.
-_VECTORS = ROWS - 1
+VECTORS = ROWS - 1
 
 
 RELU, TANH, SIGMOID, CUBE = range(4)
@@ -104,8 +85,8 @@ def scores_of_units(hidden, weights, bias, active, count, scores):
     if count == 0:
         return
     groups, vectors = count // _GROUP, len(bias) // WIDTH
-    for first in range(0, vectors, _VECTORS):
-        some = min(_VECTORS, vectors - first)
+    for first in range(0, vectors, VECTORS):
+        some = min(VECTORS, vectors - first)
         if groups:
             _add_groups(some, hidden, weights, active, 0, groups, scores, first * WIDTH)
         if count % _GROUP:
@@ -140,32 +121,8 @@ def _scores_in_numpy(
     scores[:] = sums
 
 
-def _adder(group: int) -> Callable[..., None]:
-    """Return the intrinsic that adds to vectors of scores; with a function that does
-    the same in plain Python.
-    """
-
-    @intrinsic
-    def add(typing_context, vectors, hidden, weights, active, first_unit, groups, scores, column):
-        """Add the products of some units to scores;
-        the products of ``group`` units are summed first.
-
-        Args:
-            vectors: the number of vectors of WIDTH scores, from 1 to _VECTORS.
-            hidden: float32[hidden].
-            weights: float32[hidden, outputs].
-            active: int32[hidden], the units.
-            first_unit: the place of the first unit in ``active``.
-            groups: the number of groups of ``group`` units, at least 1.
-            scores: float32[outputs].
-            column: the first of the scores.
-        """
-        check_arrays(
-            (hidden, weights, active, scores),
-            (types.float32, types.float32, types.int32, types.float32),
-        )
-        intp = types.intp
-        return types.void(intp, hidden, weights, active, intp, intp, scores, intp), _code
+def _adder(group: int) -> Intrinsic:
+    """Return the function that adds to vectors of scores."""
 
     def plain(vectors, hidden, weights, active, first_unit, groups, scores, column):
         units = active[first_unit : first_unit + groups * group]
@@ -173,42 +130,12 @@ def _adder(group: int) -> Callable[..., None]:
             hidden[units] @ weights[units, column : column + vectors * WIDTH]
         )
 
-    def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        for vectors in range(1, _VECTORS + 1):
-            with builder.if_then(builder.icmp_signed("==", arguments[0], SIZE(vectors))):
-                _add(context, builder, signature, arguments, vectors)
-        return context.get_dummy_value()
+    def made() -> Any:
+        from parser.kernels.active_units_in_llvm import adder
 
-    def _add(context: Any, builder: Any, signature: Any, arguments: Any, vectors: int) -> None:
-        hidden, weights, active, scores = arrays_of(context, builder, signature, arguments)
-        first_unit, groups, column = arguments[4], arguments[5], arguments[7]
-        outputs = builder.extract_value(weights.shape, 1)
-        columns = [builder.add(column, SIZE(v * WIDTH)) for v in range(vectors)]
+        return adder(group)
 
-        def inputs(step: Any) -> list[Any]:
-            places = [
-                builder.add(element(builder, step, SIZE(group), first_unit), SIZE(i))
-                for i in range(group)
-            ]
-            return [builder.sext(load(builder, active, place, INT), SIZE) for place in places]
-
-        def left(units: list[Any], _: int) -> list[Any]:
-            return [load_float(builder, hidden, unit) for unit in units]
-
-        def right(units: list[Any], v: int) -> list[Any]:
-            return [
-                load(builder, weights, element(builder, unit, outputs, columns[v]), FLOATS)
-                for unit in units
-            ]
-
-        first = [[load(builder, scores, at, FLOATS)] for at in columns]
-        sums = sums_of_products(
-            builder, groups, first, inputs, left, right, partial(add_floats, builder)
-        )
-        for at, (total,) in zip(columns, sums, strict=True):
-            store(builder, total, scores, at)
-
-    return interpretable(add, plain)
+    return Intrinsic(plain, made)
 
 
 _add_groups, _add_units = _adder(_GROUP), _adder(1)

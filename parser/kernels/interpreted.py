@@ -2,8 +2,9 @@
 
 Compiling the kernels of a model takes ten seconds; interpreting them for a sentence takes less than
 one. So a ``Briefly`` lets the kernels of a small piece of work be interpreted, unless they were
-compiled before: whoever tries a model on a sentence need not wait. A larger piece of work compiles
-its kernels, and so does every piece after the first words.
+compiled before: whoever tries a model on a sentence need not wait. The very first words are
+interpreted in any case, as loading numba and compiled kernels takes longer. A larger piece of work
+compiles its kernels, and so does every piece after the first words.
 
 Trees must not depend on which of the two happens. Kernels compute with integers, or with floats in
 a fixed order, so Python computes the same numbers, with one exception: where a compiled kernel may
@@ -15,19 +16,24 @@ order.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 import numpy as np
-from numba.core.registry import CPUDispatcher
+
+from oracles.kernel_cache import COMPILES, Kernel
 
 F = TypeVar("F", bound=Callable)
 
-# How many words of a process are handled by interpreted kernels.
-FIRST_WORDS = 200
+# How many words of a process are handled by interpreted kernels; and how many, if compiled kernels
+# are on disk.
+FIRST_WORDS, FEW_WORDS = 200, 20
 
 
 class _ThreadState(threading.local):
@@ -35,19 +41,19 @@ class _ThreadState(threading.local):
 
     Attributes:
         brief: whether it is within a small piece of work.
+        very_brief: whether so small that its kernels are interpreted even if they are on disk.
         interpreting: whether it is within an interpreted kernel.
     """
 
-    brief = False
+    brief = very_brief = False
     interpreting = False
 
 
 _state = _ThreadState()
 _lock = threading.Lock()
 _n_brief = 0  # threads within a small piece of work
-_is_over = False
-# kernels that are known not to be compiled
-_not_compiled: WeakSet[Any] = WeakSet()
+_compile_all = Kernel.__call__
+_is_over = not COMPILES
 
 
 class Briefly:
@@ -55,18 +61,21 @@ class Briefly:
     interpreted, unless they are compiled already.
 
     Args:
-        most: how much that is, in any unit.
+        per_word: the size of a word, in the unit in which pieces of work are measured.
     """
 
-    def __init__(self, most: int) -> None:
-        self._left = most
+    def __init__(self, per_word: int = 1) -> None:
+        self._per_word = per_word
+        self._done = 0
 
     @contextmanager
     def __call__(self, size: int) -> Iterator[None]:
         """Do a piece of work of this size within the ``with`` block."""
-        is_brief = size <= self._left and not _is_over
-        self._left -= size
-        before, _state.brief = _state.brief, is_brief
+        self._done += size
+        is_brief = self._done <= FIRST_WORDS * self._per_word and not _is_over
+        before = _state.brief, _state.very_brief
+        _state.brief = is_brief
+        _state.very_brief = is_brief and self._done <= FEW_WORDS * self._per_word
         try:
             if is_brief:
                 # compiled kernels do not warn, either
@@ -75,7 +84,7 @@ class Briefly:
             else:
                 yield
         finally:
-            _state.brief = before
+            _state.brief, _state.very_brief = before
 
 
 def compile_from_now_on() -> None:
@@ -104,42 +113,57 @@ def _calls_watched() -> Iterator[None]:
     global _n_brief
     with _lock:
         _n_brief += 1
-        CPUDispatcher.__call__ = _call
+        Kernel.__call__ = _call  # type: ignore[method-assign]
     try:
         yield
     finally:
         with _lock:
             _n_brief -= 1
             if not _n_brief:
-                del CPUDispatcher.__call__
+                Kernel.__call__ = _compile_all  # type: ignore[method-assign]
 
 
-def _call(kernel: Any, *args: Any) -> Any:
+def _call(kernel: Kernel, *arguments: Any) -> Any:
     # Kernels that an interpreted kernel calls are interpreted, too: they would be compiled once
     # more, for the types that numbers have in Python.
     if _state.interpreting:
-        return _plain(kernel)(*args)
+        return (kernel.in_numpy or kernel.py_func)(*arguments)
     if not _state.brief or _is_compiled(kernel):
-        return super(CPUDispatcher, kernel).__call__(*args)
+        return kernel.dispatcher(*arguments)
     _state.interpreting = True
     try:
-        return _plain(kernel)(*args)
+        return (kernel.in_numpy or kernel.py_func)(*arguments)
     finally:
         _state.interpreting = False
 
 
-def _plain(kernel: Any) -> Callable[..., Any]:
-    return getattr(kernel, "in_numpy", None) or kernel.py_func
+def _is_compiled(kernel: Kernel) -> bool:
+    """Return whether a kernel has been compiled in this process, or is on disk and this is a piece
+    of work for which it is worth loading.
+    """
+    if "dispatcher" in vars(kernel) and kernel.dispatcher.overloads:
+        return True
+    return not _state.very_brief and _is_on_disk(kernel)
 
 
-def _is_compiled(kernel: Any) -> bool:
-    """Return whether a kernel has been compiled, in this process or on disk."""
-    if kernel.overloads:
-        return True
-    if kernel in _not_compiled:
-        return False
-    file = getattr(kernel._cache, "_cache_file", None)  # None: nothing is stored
-    if file is not None and file._load_index():
-        return True
-    _not_compiled.add(kernel)
-    return False
+@cache
+def _is_on_disk(kernel: Kernel) -> bool:
+    """Return whether numba seems to have stored a kernel. If its files have other names than those
+    of the tested versions, kernels are interpreted, which takes longer, or compiled.
+    """
+    code = kernel.py_func.__code__
+    module = kernel.py_func.__module__.rpartition(".")[2]
+    name = kernel.py_func.__qualname__.replace("<", "").replace(">", "")
+    version = f"py{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}"
+    index = f"{module}.{name}-{code.co_firstlineno}.{version}.nbi"
+    return index in _names_on_disk(os.environ.get("NUMBA_CACHE_DIR") or code.co_filename)
+
+
+@cache
+def _names_on_disk(place: str) -> frozenset[str]:
+    """Return the names of the indices of kernels in a folder of NUMBA_CACHE_DIR, or beside a
+    source file.
+    """
+    path = Path(place)
+    indices = path.glob("*/*.nbi") if path.is_dir() else path.parent.glob("__pycache__/*.nbi")
+    return frozenset(index.name for index in indices)

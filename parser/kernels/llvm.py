@@ -8,26 +8,19 @@ size.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.codegen import get_host_cpu_features
 from numba.core.errors import TypingError
-from numba.core.extending import _Intrinsic
+
+from parser.kernels.processor import WIDTH
 
 _CONFIG: Any = numba.config
-
-# Whether kernels run as plain Python; then intrinsics are ordinary functions.
-PLAIN = bool(_CONFIG.DISABLE_JIT)
-
-# How many numbers a vector has.
-WIDTH = 16
 
 INT, SIZE, FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
 INTS, FLOATS = ir.VectorType(INT, WIDTH), ir.VectorType(FLOAT, WIDTH)
@@ -46,57 +39,6 @@ def instructions() -> set[str]:
     else:
         return set()
     return {name[1:] for name in names.split(",") if name.startswith("+")}
-
-
-# How many vectors of sums fit in registers beside the factors: AVX-512 has 32 registers, one for
-# each vector; AVX2 has 16, two for each vector.
-ROWS = 8 if "avx512f" in instructions() else 6
-
-# Whether compiled kernels multiply and add in one operation, with one rounding.
-_IS_FUSED = "fma" in instructions() or platform.machine() not in ("x86_64", "AMD64", "i686")
-
-
-def fused(left: Any, right: Any, term: Any) -> Any:
-    """Return ``left * right + term`` of float32 in NumPy, rounded as in compiled kernels. (Products
-    of float32 are exact in float64; the sum is rounded twice, which matters once in 2 ** 29 sums.)
-    """
-    if _IS_FUSED:
-        return (np.multiply(left, right, dtype=np.float64) + term).astype(np.float32)
-    return left * right + term
-
-
-def add_in_numpy(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
-    """Do in NumPy what add_floats() does."""
-    if len(left) == 1:
-        return fused(left[0], right[0], total)
-    products = left[1] * right[1]
-    for i in (0, *range(2, len(left))):
-        products = fused(left[i], right[i], products)
-    return total + products
-
-
-class _Interpretable(_Intrinsic):
-    """An intrinsic that interpreted kernels can call.
-
-    Attributes:
-        plain: the function that does the same in plain Python.
-    """
-
-    plain: Callable[..., Any]
-
-    def __call__(self, *args: Any) -> Any:
-        """Do what the intrinsic does; compiled kernels do not come here."""
-        return self.plain(*args)
-
-
-def interpretable(intrinsic: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an intrinsic that interpreted kernels can call; with NUMBA_DISABLE_JIT,
-    the plain function.
-    """
-    if PLAIN:
-        return plain
-    intrinsic.__class__, intrinsic.plain = _Interpretable, plain
-    return intrinsic
 
 
 def check_arrays(arrays: Sequence[Any], *element_types: tuple[Any, ...]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from parser.kernels import kernel
 from parser.kernels.interpreted import instead_of
-from parser.kernels.llvm import add_in_numpy, fused
+from parser.kernels.processor import add_in_numpy, fused
 from parser.kernels.tiles import (
     GROUP,
     NO_SCALE,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, describe_file
 from parser.conllu.formats import is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
-from parser.kernels.interpreted import FIRST_WORDS, Briefly, compile_from_now_on
+from parser.kernels.interpreted import Briefly, compile_from_now_on
 from parser.model.packs import named_folder
 from parser.model_folder import (
     MODEL,
@@ -56,7 +56,7 @@ TRAIN_TOKENIZER = "optimal-step train_tokenizer {} --train FILE --dev FILE"
 # The message about a text that is CoNLL-U.
 IS_CONLLU = "this is CoNLL-U, and its numbers, tags and underscores are parsed as words of a text"
 
-_briefly = Briefly(6 * FIRST_WORDS)  # in characters
+_briefly = Briefly(per_word=6)  # in characters
 
 _ESCAPES = str.maketrans(
     {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": r"\\"}

@@ -10,7 +10,7 @@ from numba import njit
 from parser.inference import lstm, precomputed, transformer
 from parser.inference.arithmetic import INT8_ZERO
 from parser.kernels.active_units import RELU, activate_units, scores_of_units
-from parser.kernels.llvm import WIDTH, fused
+from parser.kernels.processor import WIDTH, fused
 from parser.kernels.products import (
     multiply,
     panels_in_fours,
@@ -119,7 +119,7 @@ def test_a_tile():
 def test_a_fused_sum_is_rounded_once(monkeypatch):
     """The product is 1 + 2 ** -11 + 2 ** -24; without the last term if it is rounded."""
     factor, term = np.float32(1 + 2**-12), np.float32(-1 - 2**-11)
-    monkeypatch.setattr("parser.kernels.llvm._IS_FUSED", True)
+    monkeypatch.setattr("parser.kernels.processor._IS_FUSED", True)
     assert fused(factor, factor, term) == 2.0**-24
-    monkeypatch.setattr("parser.kernels.llvm._IS_FUSED", False)
+    monkeypatch.setattr("parser.kernels.processor._IS_FUSED", False)
     assert fused(factor, factor, term) == 0

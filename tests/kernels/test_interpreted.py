@@ -9,13 +9,17 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from numba import njit
-from numba.core.registry import CPUDispatcher
 
-from oracles.kernel_cache import kernel
+from oracles import kernel_cache
+from oracles.kernel_cache import Kernel, kernel
 from parser import Parser
 from parser.kernels import interpreted
-from parser.kernels.interpreted import Briefly, compile_from_now_on, instead_of
+from parser.kernels.interpreted import (
+    FIRST_WORDS,
+    Briefly,
+    compile_from_now_on,
+    instead_of,
+)
 from tests.forgery import KINDS, small_model
 from tests.forked import works
 from tests.jit import COMPILED
@@ -49,14 +53,16 @@ TEXTS = "a b c. d e\nb a d.\n", "c d a b. e\n"
 
 
 @pytest.fixture
-def uncompiled():
-    """Two kernels that are not compiled, the second of which calls the first."""
+def uncompiled(monkeypatch):
+    """Two kernels that are neither compiled nor on disk, the second of which calls the first."""
+    monkeypatch.setattr(kernel_cache, "_stores_kernels", False)
+    monkeypatch.setattr(interpreted, "_is_on_disk", lambda kernel: False)
 
-    @njit
+    @kernel()
     def half(x):
         return x / 2
 
-    @njit
+    @kernel()
     def quarter(x):
         return half(half(x))
 
@@ -99,8 +105,8 @@ def test_a_command_compiles_nothing_for_a_sentence(tmp_path, monkeypatch):
 
 def test_kernels_are_compiled_once_the_pieces_of_work_are_no_longer_small(uncompiled):
     half, quarter = uncompiled
-    piece = Briefly(5)
-    for size in (3, 2):
+    piece = Briefly()
+    for size in (3, FIRST_WORDS - 3):
         with piece(size):
             assert quarter(3) == 0.75
     assert not {**half.overloads, **quarter.overloads}
@@ -108,7 +114,7 @@ def test_kernels_are_compiled_once_the_pieces_of_work_are_no_longer_small(uncomp
         assert quarter(3) == 0.75
     assert len(half.overloads) == 2  # of an integer, of a float
     assert len(quarter.overloads) == 1
-    with Briefly(5)(6):
+    with Briefly()(FIRST_WORDS + 1):
         half(np.float32(1))
     assert len(half.overloads) == 3
 
@@ -117,51 +123,54 @@ def test_what_is_compiled_runs_unless_an_interpreted_kernel_calls_it(uncompiled)
     half, quarter = uncompiled
     half(1.0)
     instead_of(half)(lambda x: x / 2 + 100)
-    with Briefly(5)(1):
+    with Briefly()(1):
         assert half(1.0) == 0.5
         assert quarter(1.0) == (1 / 2 + 100) / 2 + 100
     assert not quarter.overloads
 
 
-def test_what_is_compiled_on_disk_runs(tmp_path):
+def test_what_is_on_disk_runs_if_it_is_worth_loading(tmp_path):
+    """And numba is not imported before."""
     code = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from numba.core import event
-from parser.kernels.interpreted import Briefly
+from parser.kernels.interpreted import FEW_WORDS, Briefly
 from of_the_user import half
 if sys.argv[2] == "compile":
     half(1.0)
-with event.install_recorder("numba:compile") as compiled, Briefly(5)(1):
-    print(half(1.0), half.overloads != {}, len(compiled.buffer))
+piece, said = Briefly(per_word=2), []
+for size in (2 * FEW_WORDS, 1):
+    with piece(size):
+        said += [half(1.0), "numba" in sys.modules]
+print(*said)
 """
     source = "from oracles.kernel_cache import kernel\n@kernel()\ndef half(x):\n    return x / 2\n"
     (tmp_path / "of_the_user.py").write_text(source)
-    said = [python(tmp_path, code, tmp_path, what) for what in ("", "compile", "")]
-    assert [line.split() for line in said] == [
-        ["0.5", "False", "0"],
-        ["0.5", "True", "0"],
-        ["0.5", "True", "0"],
+    said = [python(tmp_path, code, tmp_path, what).split() for what in ("", "compile", "")]
+    assert said == [
+        ["0.5", "False", "0.5", "False"],
+        ["0.5", "True", "0.5", "True"],
+        ["0.5", "False", "0.5", "True"],
     ]
 
 
 def test_pieces_within_pieces_and_errors_leave_all_as_it_was(uncompiled):
     half, quarter = uncompiled
-    with Briefly(9)(9):
-        with Briefly(1)(2):
+    with Briefly()(9):
+        with Briefly()(FIRST_WORDS + 1):
             half(1.0)
-        with pytest.raises(ZeroDivisionError), Briefly(1)(1):
+        with pytest.raises(ZeroDivisionError), Briefly()(1):
             raise ZeroDivisionError
         with pytest.raises(TypeError):
             quarter("a")
         quarter(1.0)
     assert (len(half.overloads), len(quarter.overloads)) == (1, 0)
-    assert "__call__" not in vars(CPUDispatcher)
+    assert Kernel.__call__ is not interpreted._call
 
 
 def test_other_threads_compile(uncompiled):
     half, quarter = uncompiled
-    with Briefly(9)(9):
+    with Briefly()(9):
         thread = Thread(target=half, args=(1.0,))
         thread.start()
         thread.join()
@@ -172,7 +181,7 @@ def test_other_threads_compile(uncompiled):
 def test_from_now_on_everything_is_compiled(monkeypatch, uncompiled):
     monkeypatch.setattr(interpreted, "_is_over", False)
     compile_from_now_on()
-    with Briefly(9)(1):
+    with Briefly()(1):
         uncompiled[1](1.0)
     assert uncompiled[1].overloads
 
@@ -183,6 +192,6 @@ def test_numbers_overflow_without_a_warning():
         return x * x
 
     many = np.uint64(2**63 + 1)
-    with Briefly(1)(1):
+    with Briefly()(1):
         assert product_of(many) == 1
     assert not product_of.overloads

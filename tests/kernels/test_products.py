@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numba.core.errors import TypingError
 
 from parser.kernels.active_units import activate_units, activation_number, scores_of_units
-from parser.kernels.llvm import WIDTH
+from parser.kernels.processor import WIDTH
 from parser.kernels.products import (
     Panels,
     multiply,

@@ -57,7 +57,7 @@ from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
 from parser.decoding.parse_options import OnError, OutputFormat, ParseOptions, TagUse
 from parser.decoding.predictor import Prediction, Predictor
 from parser.kernels.hash_tables import ByteTable
-from parser.kernels.interpreted import FIRST_WORDS, Briefly, compile_from_now_on
+from parser.kernels.interpreted import Briefly, compile_from_now_on
 
 # Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy
 # while one item takes longer.
@@ -67,7 +67,7 @@ _SUSPICIOUS = 0.1
 # In place of the number of a relation: the model does not know it.
 _UNKNOWN = -2
 
-_briefly = Briefly(FIRST_WORDS)  # in lines
+_briefly = Briefly()  # in lines
 
 
 Item = TypeVar("Item")

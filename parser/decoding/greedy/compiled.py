@@ -27,7 +27,7 @@ from parser.inference.precomputed_tokens import PrecomputedWords, token_activati
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.active_units import activate_units, activation_number, scores_of_units
-from parser.kernels.llvm import WIDTH
+from parser.kernels.processor import WIDTH
 from parser.transitions.attardi import (
     Attardi,
     best_output,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from parser.kernels import kernel
-from parser.kernels.llvm import ROWS, WIDTH
+from parser.kernels.processor import ROWS, WIDTH
 from parser.kernels.tiles import strided_tile_of_one_row, strided_tile_of_rows
 from parser.kernels.torch_products import product
 from parser.training.compiled.tables import Gradient, Table, matrix_of
