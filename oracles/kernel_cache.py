@@ -5,6 +5,10 @@ can write to neither (a read-only installation, a service without a home), numba
 numba also runs what it loads from such a folder, so other users must not be able to write there.
 Importing this module before numba chooses a safe folder.
 
+numba takes as long to load as everything else that a command needs. So it is imported when a kernel
+is first compiled or loaded, and not for what needs none, such as a sentence whose kernels are
+interpreted (parser/kernels/interpreted.py).
+
 numba reuses a compiled kernel until the file that defines it changes. It does not notice changes of
 a kernel or a constant that was imported from another file, and would run the old code after an edit
 or a git pull. So the compiled kernels of a package are deleted if any source file that kernels
@@ -46,6 +50,7 @@ from contextlib import suppress
 from functools import cache, cached_property, update_wrapper
 from itertools import chain
 from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar, cast
 
 log = logging.getLogger(__name__)
@@ -89,6 +94,12 @@ class Kernel:
     @cached_property
     def dispatcher(self) -> Any:
         """Numba's object, which compiles the function for each combination of argument types."""
+        with _making:
+            if "dispatcher" not in vars(self):  # no other thread was faster
+                vars(self)["dispatcher"] = self._make_dispatcher()
+            return vars(self)["dispatcher"]
+
+    def _make_dispatcher(self) -> Any:
         from numba import njit  # only after the folder of kernels is chosen
 
         while _waiting_for_numba:
@@ -115,6 +126,7 @@ class Kernel:
         return f"Kernel({self.py_func.__module__}.{self.py_func.__qualname__})"
 
 
+_making = RLock()
 # What is to be done when numba has been imported.
 _waiting_for_numba: list[Callable[[], object]] = []
 _stores_kernels = True
@@ -140,9 +152,11 @@ def kernel(**options: Any) -> Callable[[F], F]:
 
 def array_kernel(**options: Any) -> Callable[[F], F]:
     """Compile a function that may make arrays; see kernel()."""
-    if not COMPILES:
-        return lambda function: function
-    return lambda function: cast(F, Kernel(function, options))
+
+    def decorated(function: F) -> F:
+        return cast(F, Kernel(function, options)) if COMPILES else function
+
+    return decorated
 
 
 def _if_known(option: str, value: bool) -> dict[str, Any]:

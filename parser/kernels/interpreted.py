@@ -113,7 +113,7 @@ def _calls_watched() -> Iterator[None]:
     global _n_brief
     with _lock:
         _n_brief += 1
-        Kernel.__call__ = _call  # type: ignore[method-assign]
+        Kernel.__call__ = _call  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:

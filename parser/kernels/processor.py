@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,12 @@ def _has(feature: str, in_numpy: str) -> bool:
     if os.environ.get("NUMBA_CPU_NAME", "host") != "host":
         return False
     try:
-        from numpy._core._multiarray_umath import __cpu_features__
-    except ImportError:  # another version of NumPy
+        features = import_module("numpy._core._multiarray_umath").__cpu_features__
+    except (ImportError, AttributeError):  # another version of NumPy
         from llvmlite.binding import get_host_cpu_features
 
         return bool(get_host_cpu_features().get(feature))
-    return bool(__cpu_features__.get(in_numpy))
+    return bool(features.get(in_numpy))
 
 
 # How many vectors of sums fit in registers beside the factors: AVX-512 has 32 registers, one for
@@ -49,11 +50,12 @@ def fused(left: Any, right: Any, term: Any) -> Any:
     return left * right + term
 
 
-def add_in_numpy(total: Any, left: Sequence[Any], right: Sequence[Any]) -> Any:
+def add_in_numpy(total: Any, left: Iterable[Any], right: Iterable[Any]) -> Any:
     """Do in NumPy what add_floats() does."""
-    if len(left) == 1:
-        return fused(left[0], right[0], total)
-    products = left[1] * right[1]
-    for i in (0, *range(2, len(left))):
-        products = fused(left[i], right[i], products)
+    first, *others = zip(left, right, strict=True)
+    if not others:
+        return fused(*first, total)
+    products = others[0][0] * others[0][1]
+    for pair in (first, *others[1:]):
+        products = fused(*pair, products)
     return total + products
