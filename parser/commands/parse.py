@@ -79,6 +79,7 @@ from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.parse_options import ParseOptions, flags
 from parser.decoding.predictor import Predictor, load_model
 from parser.kernels import load_kernels_directly, time_without_compiling
+from parser.kernels.interpreted import compile_from_now_on
 from parser.lattices import is_named_lattices
 from parser.model.parser_model import ParserModel
 from parser.text.pipeline import TextPipeline, conllu_source
@@ -233,6 +234,7 @@ def _warm_up(model: ParserModel, options: ParseOptions, folder: Path) -> None:
     from parser.serving import page
     from parser.serving.service import Service
 
+    compile_from_now_on()
     if options.lattice:
         from parser.decoding.lattice.parser import parse_lattice_file
 

@@ -32,6 +32,7 @@ from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.parse_options import SentenceEnds
 from parser.drawing import LONGEST, DrawnTree
 from parser.drawing.html import drawing, page, table, text
+from parser.kernels.interpreted import compile_from_now_on
 from parser.model.model import NetworkModel
 from parser.reports.trace import Candidate, Trace, candidates, drawn, model_trace, steps_as_html
 from parser.serving.corrections import COMMENT, Correction
@@ -239,6 +240,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
 
 def warm_up(service: Service) -> None:
     """Compile the kernels that a first answer needs, or load them if they are compiled."""
+    compile_from_now_on()
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
     corrected = (
         replace(request, corrections=(Correction(1, 1, 0),)) if service.keeps_heads else request

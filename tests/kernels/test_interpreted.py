@@ -1,8 +1,10 @@
 """The first words of a process are handled without compiling anything, with the same results."""
 
 import os
+import random
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from threading import Thread
@@ -12,7 +14,9 @@ import pytest
 
 from oracles import kernel_cache
 from oracles.kernel_cache import Kernel, kernel
-from parser import Parser
+from parser import Parser, transitions
+from parser.beam_settings import Beam
+from parser.decoding.search import GREEDY, SearchWish, search_for
 from parser.kernels import interpreted
 from parser.kernels.interpreted import (
     FIRST_WORDS,
@@ -20,18 +24,23 @@ from parser.kernels.interpreted import (
     compile_from_now_on,
     instead_of,
 )
+from parser.model.trained_model import TrainedModel
+from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
 from tests.forked import works
 from tests.jit import COMPILED
+from tests.random_models import with_random_weights
 from tests.text.tiny_tokenizer import save_tiny_tokenizer
-from tests.toy import ROOT
+from tests.toy import ROOT, sentence
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="everything is interpreted")
 
 PARSING = """
 import sys
 from numba.core import event
-from parser import Parser
+from parser import Parser, transitions
+from parser.beam_settings import Beam
+from parser.decoding.search import GREEDY, SearchWish, search_for
 parser = Parser.load(sys.argv[1])
 with event.install_recorder("numba:compile") as compiled:
     for text in sys.argv[2:]:
@@ -50,6 +59,12 @@ assert not compiled.buffer, compiled.buffer
 """
 
 TEXTS = "a b c. d e\nb a d.\n", "c d a b. e\n"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_warmed_up(monkeypatch):
+    """Let kernels be interpreted, also after a test that has warmed up a model."""
+    monkeypatch.setattr(interpreted, "_is_over", False)
 
 
 @pytest.fixture
@@ -91,6 +106,33 @@ def test_texts_are_parsed_without_compiling_as_with_compiled_kernels(tmp_path, m
     parsed = [parser.parse_text(text, allow_missing_columns=True) for text in TEXTS]
     lines = [f"{tree.forms} {tree.heads} {tree.deprels} {tree.tags}" for tree in chain(*parsed)]
     assert said.splitlines() == lines
+
+
+@pytest.mark.parametrize("name", transitions.names())
+@pytest.mark.parametrize("beam", [GREEDY, Beam(3)], ids=["greedy", "beam"])
+def test_every_system_makes_the_same_trees(monkeypatch, name, beam):
+    small = small_model("static")
+    there = transitions.create_for(small.relations, name, {}).always_there
+    spec = replace(small.spec, embeddings={"form": small.spec.embeddings["form"]})
+    model = with_random_weights(
+        TrainedModel.new(
+            small.vocabularies, small.relations, slots_of({"form": [there]}), spec, name
+        )
+    ).frozen()
+    rng = random.Random(name)
+    sentences = [
+        replace(sentence([0] * length), forms=rng.choices("abc", k=length))
+        for length in (1, 2, 3, 5, 8, 13)
+    ]
+    encoded = model.vocabularies.encode(sentences)
+    monkeypatch.setattr(interpreted, "_is_compiled", lambda kernel: False)
+    trees = []
+    for is_over in (False, True):
+        monkeypatch.setattr(interpreted, "_is_over", is_over)
+        with Briefly()(1):
+            parses = search_for(model, SearchWish(beam)).parse(encoded, single_root=True)
+        trees.append((parses.heads.tolist(), parses.relations.tolist()))
+    assert trees[0] == trees[1]
 
 
 def test_a_command_compiles_nothing_for_a_sentence(tmp_path, monkeypatch):
@@ -178,8 +220,7 @@ def test_other_threads_compile(uncompiled):
     assert (len(half.overloads), len(quarter.overloads)) == (1, 0)
 
 
-def test_from_now_on_everything_is_compiled(monkeypatch, uncompiled):
-    monkeypatch.setattr(interpreted, "_is_over", False)
+def test_from_now_on_everything_is_compiled(uncompiled):
     compile_from_now_on()
     with Briefly()(1):
         uncompiled[1](1.0)
