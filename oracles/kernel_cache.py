@@ -203,7 +203,7 @@ def _mended_classes() -> tuple[Any, Any]:
                 else {}
             )
 
-    class Kernel(FunctionCache):
+    class KernelCache(FunctionCache):
         def _load_overload(self, signature: Any, context: Any) -> Any:
             try:
                 overload = super()._load_overload(signature, context)
@@ -222,7 +222,7 @@ def _mended_classes() -> tuple[Any, Any]:
             except OSError as error:
                 _warn_once(str(error))
 
-    return Kernel, File
+    return KernelCache, File
 
 
 _is_warned = False
