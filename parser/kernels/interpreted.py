@@ -10,8 +10,8 @@ Trees must not depend on which of the two happens. Kernels compute with integers
 a fixed order, so Python computes the same numbers, with one exception: where a compiled kernel may
 multiply and add in one operation (``contract``), the result is rounded once, in Python twice. Such
 kernels have a function in NumPy that rounds as they do (``instead_of``), which is also faster than
-their loops in Python. Kernels for the reranking of beams are left out: their sums have no fixed
-order.
+their loops in Python. Kernels that score the items of a beam have none: compilers may reorder their
+sums, so the last digits of these scores may differ.
 """
 
 from __future__ import annotations
