@@ -26,6 +26,7 @@ from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.active_units import activate_units, activation_number
 from parser.kernels.interpreted import instead_of
+from parser.kernels.processor import fused
 from parser.kernels.products import Panels, panels_in_fours, product
 from parser.transitions.features import RELATION, FeatureTable
 
@@ -291,3 +292,20 @@ def _multiply(hidden, activation, weights, bias, active, scores):
             x = units[h]
             for o in range(len(bias)):
                 row[o] += x * weights[h, o]
+
+
+@instead_of(_multiply)
+def _multiply_in_numpy(
+    hidden: np.ndarray,
+    activation: int,
+    weights: np.ndarray,
+    bias: np.ndarray,
+    active: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    for units, row in zip(hidden, scores, strict=True):
+        count = activate_units(units, activation, active)
+        sums = bias
+        for h in active[:count]:
+            sums = fused(units[h], weights[h], sums)
+        row[:] = sums

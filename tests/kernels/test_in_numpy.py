@@ -85,6 +85,9 @@ def test_the_scores_of_a_classifier(seed):
     count = activate_units(hidden, RELU, active)
     weights, bias = floats(rng, units, outputs), floats(rng, outputs)
     check(scores_of_units, hidden, weights, bias, active, count, np.zeros(outputs, np.float32))
+    rows = floats(rng, 5, units), RELU, weights, bias
+    scores = np.zeros((5, outputs), np.float32)
+    check(precomputed._multiply, *rows, np.zeros(units, np.int32), scores)
     picked = rng.integers(0, units, 11)
     check(precomputed.sum_rows, bias, weights, picked, 9, np.zeros(outputs, np.float32))
 
