@@ -262,9 +262,8 @@ def choose_kernel_cache(package: Path) -> None:
     if _TOLD not in os.environ:
         os.environ[_TOLD] = "1"
         log.warning(
-            "found no folder for compiled kernels, so each run compiles what it needs, which takes about "
-            "ten seconds; set %s "
-            "to a folder that only you can write to",
+            "found no folder for compiled kernels, so each run compiles what it needs, which takes "
+            "about ten seconds; set %s to a folder that only you can write to",
             _PLACE,
         )
     global _stores_kernels

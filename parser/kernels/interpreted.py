@@ -154,7 +154,8 @@ def _is_on_disk(kernel: Kernel) -> bool:
     code = kernel.py_func.__code__
     module = kernel.py_func.__module__.rpartition(".")[2]
     name = kernel.py_func.__qualname__.replace("<", "").replace(">", "")
-    version = f"py{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}"
+    flags = getattr(sys, "abiflags", "")  # Windows has none
+    version = f"py{sys.version_info.major}{sys.version_info.minor}{flags}"
     index = f"{module}.{name}-{code.co_firstlineno}.{version}.nbi"
     return index in _names_on_disk(os.environ.get("NUMBA_CACHE_DIR") or code.co_filename)
 
