@@ -564,17 +564,18 @@ class Lemmas:
         for number, score in zip(ranked, scores, strict=True):
             if by_lemma and score + _MOST + LIKE <= highest:
                 break
-            if (raw_lemma := self._apply(number, form, upos)) is not None:
-                lemma = self.known.spelled(raw_lemma)
-                bonus = self.known.gain(lemma, upos)
-                total = (
-                    score
-                    + bonus
-                    - (self._endings.loss(form, self._rules[number]) if is_new else 0.0)
-                )
-                highest = max(highest, total)
-                if lemma not in by_lemma or total > by_lemma[lemma][0]:
-                    by_lemma[lemma] = total, bonus, self._rules[number]
+            if (raw_lemma := self._rules[number](form)) is None:
+                continue
+            lemma = self.known.spelled(raw_lemma)
+            bonus = self.known.gain(lemma, upos)
+            # What scores too little is left out before more is asked about it, which takes longer.
+            if score + bonus < highest - LIKE or self._apply(number, form, upos) is None:
+                continue
+            loss = self._endings.loss(form, self._rules[number]) if is_new else 0.0
+            total = score + bonus - loss
+            highest = max(highest, total)
+            if lemma not in by_lemma or total > by_lemma[lemma][0]:
+                by_lemma[lemma] = total, bonus, self._rules[number]
         if not by_lemma:
             return form
         like = [lemma for lemma, (score, _, _) in by_lemma.items() if not score < highest - LIKE]
