@@ -40,8 +40,8 @@ On a terminal, progress is shown after two seconds. Ctrl-C ends the run;
 a file is then as it was before.
 
 The first run over more than 200 words compiles kernels for about ten seconds, and keeps them.
---warm-up only compiles them, for any later input, and those of the library and of serve, for
-example when a machine is set up.
+--warm-up parses nothing: it compiles what any later input, the library and serve need, for example
+when a machine is set up.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def nothing_is_warmed_up(monkeypatch):
 
 @pytest.fixture
 def uncompiled(monkeypatch):
-    """Two kernels that are neither compiled nor on disk, the second of which calls the first."""
+    """Two kernels, neither compiled nor on disk; the second calls the first."""
     monkeypatch.setattr(kernel_cache, "_stores_kernels", False)
     monkeypatch.setattr(interpreted, "_is_on_disk", lambda kernel: False)
 
