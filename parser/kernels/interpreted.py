@@ -52,7 +52,7 @@ class _ThreadState(threading.local):
 _state = _ThreadState()
 _lock = threading.Lock()
 _n_brief = 0  # threads within a small piece of work
-_compile_all = Kernel.__call__
+_call_compiled = Kernel.__call__
 _is_over = not COMPILES
 
 
@@ -120,7 +120,7 @@ def _calls_watched() -> Iterator[None]:
         with _lock:
             _n_brief -= 1
             if not _n_brief:
-                Kernel.__call__ = _compile_all  # type: ignore[method-assign]
+                Kernel.__call__ = _call_compiled  # type: ignore[method-assign]
 
 
 def _call(kernel: Kernel, *arguments: Any) -> Any:
