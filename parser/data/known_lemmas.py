@@ -92,6 +92,12 @@ class KnownLemmas:
         spelling = self._spelled.get(lemma.translate(self._settled), lemma)
         return lemma if (spelling, "") in without else spelling
 
+    def has(self, lemma: str) -> bool:
+        """Return whether a lemma is known, in any spelling."""
+        return lemma in self._known or (
+            bool(self._spelled) and lemma.translate(self._settled) in self._spelled
+        )
+
     def beginning(self, form: str) -> int:
         """Return the length of the longest beginning that a form shares with a known lemma,
         in any case and spelling.

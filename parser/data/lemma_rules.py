@@ -75,11 +75,18 @@ class LemmaRule(NamedTuple):
         """Return the lemma; None if the rule does not apply: the form is too short, or the result
         is not a valid column.
         """
+        beginning = self.beginning(form)
+        if beginning is None:
+            return None
+        lemma = beginning + self.suffix
+        return lemma if is_lemma(lemma) else None
+
+    def beginning(self, form: str) -> str | None:
+        """Return the lemma without ``suffix``; None if the form is too short."""
         cased = CASINGS[self.casing](form)
         if self.front + self.end > len(cased):
             return None
-        lemma = f"{self.prefix}{cased[self.front : len(cased) - self.end]}{self.suffix}"
-        return lemma if is_lemma(lemma) else None
+        return self.prefix + cased[self.front : len(cased) - self.end]
 
 
 IDENTITY = LemmaRule("keep", 0, "", 0, "")

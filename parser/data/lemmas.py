@@ -175,6 +175,11 @@ class Lemmas:
                 for rule, same in zip(self._rules, kept, strict=True)
             ]
         )
+        # The rules without their suffixes, and for each rule, which of these it is.
+        cuts = [rule._replace(suffix="") for rule in self._rules]
+        self._cuts = [*dict.fromkeys(cuts)]
+        places = {cut: place for place, cut in enumerate(self._cuts)}
+        self._cut_of = [places[cut] for cut in cuts]
         self.rules = SetVocabulary(rules, rule_elements)
         self.columns = list(columns)
         self.seen = seen or {}
@@ -519,7 +524,9 @@ class Lemmas:
             if not len(near) or self._apply(near[0], form, upos[row]) is None:
                 near = np.argsort(-form_scores, kind="stable")
                 near = near[form_scores[near] != -np.inf]
-            elif len(near) > _FEW:  # all but the best one need a known lemma to win
+                apply = (self._apply(number, form, upos[row]) is not None for number in near)
+                near = near[next((place for place, applies in enumerate(apply) if applies), 0) :]
+            if len(near) > _FEW:  # all but the best one need a known lemma to win
                 possible = self._ends[near] >= len(form) - self.known.beginning(form)
                 possible |= form_scores[near] >= form_scores[near[0]] - LIKE - UNHEARD_OF
                 near = near[possible]
@@ -561,9 +568,16 @@ class Lemmas:
         highest = -math.inf
         by_lemma = dict[str, tuple[float, float, LemmaRule]]()
         is_new = form not in self._forms
+        beginnings = dict[int, str | None]()  # many rules differ in their suffixes alone
         for number, score in zip(ranked, scores, strict=True):
             if by_lemma and score + _MOST + LIKE <= highest:
                 break
+            if score < highest - LIKE:  # only a known lemma can win
+                if (cut := self._cut_of[number]) not in beginnings:
+                    beginnings[cut] = self._cuts[cut].beginning(form)
+                beginning, suffix = beginnings[cut], self._rules[number].suffix
+                if beginning is None or not self.known.has(beginning + suffix):
+                    continue
             if (raw_lemma := self._rules[number](form)) is None:
                 continue
             lemma = self.known.spelled(raw_lemma)
