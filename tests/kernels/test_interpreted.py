@@ -4,7 +4,9 @@ import os
 import random
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from threading import Thread
@@ -16,6 +18,11 @@ from oracles import kernel_cache
 from oracles.kernel_cache import Kernel, kernel
 from parser import Parser, transitions
 from parser.beam_settings import Beam
+from parser.decoding import predictor
+from parser.decoding.files import file_parsing
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.parse_options import ParseOptions
+from parser.decoding.predictor import Predictor
 from parser.decoding.search import GREEDY, SearchWish, search_for
 from parser.kernels import interpreted
 from parser.kernels.interpreted import (
@@ -159,6 +166,27 @@ def test_kernels_are_compiled_once_the_pieces_of_work_are_no_longer_small(uncomp
     with Briefly()(FIRST_WORDS + 1):
         half(np.float32(1))
     assert len(half.overloads) == 3
+
+
+@pytest.mark.parametrize(("beam", "size"), [(GREEDY, 4), (Beam(32), 28), (Beam(256), 208)])
+def test_words_count_more_with_a_beam(monkeypatch, beam, size):
+    sizes = []
+    monkeypatch.setattr(predictor, "_parsing", lambda words: sizes.append(words) or nullcontext())
+    parser = Parser(small_model("lemmas"), beam=beam)
+    parser.parse([["a", "b", "c"]], allow_missing_columns=True)
+    assert max(sizes) == size  # of three words and the root
+
+
+def test_long_lines_count_as_several(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        file_parsing, "_briefly", lambda lines: sizes.append(lines) or nullcontext()
+    )
+    row = "\t".join(["1", "a", *"_" * 8])
+    content = f"# {'x' * 100_000}\n{row}\n\n".encode()
+    options = ParseOptions(tags=None)
+    parse_file(Predictor(small_model("lemmas"), options), BytesIO(content), BytesIO())
+    assert sum(sizes) >= 1_000
 
 
 def test_what_is_compiled_runs_unless_an_interpreted_kernel_calls_it(uncompiled):

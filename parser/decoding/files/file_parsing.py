@@ -68,6 +68,7 @@ _SUSPICIOUS = 0.1
 _UNKNOWN = -2
 
 _briefly = Briefly()  # in lines
+_LONG_LINE = 100  # bytes; a line of a word of CoNLL-U has fewer
 
 
 Item = TypeVar("Item")
@@ -311,7 +312,8 @@ class ChunkParser:
         """Return the chunk with trees and its counts, or an error that counts lines from 1:
         see parse_faulty().
         """
-        with _briefly(chunk.content.count(b"\n")):
+        lines = chunk.content.count(b"\n")
+        with _briefly(max(lines, len(chunk.content) // _LONG_LINE)):
             return self._parse(chunk)
 
     def _parse(self, chunk: Chunk) -> Parsed | ConlluError:
