@@ -37,7 +37,7 @@ from parser.text.decisions import BEFORE_NAME, KNOWN, OWN_ABBREVIATION, form_val
 from parser.text.kinds import VERSION, join_abbreviations, joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends, line_ends, paragraph_ends
-from parser.text.token_ends import TokenEndModel, find_tokens
+from parser.text.token_ends import TokenEndModel, find_tokens, never_seen
 from parser.text.tokens import SplitSentence
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
@@ -150,6 +150,7 @@ class CharacterTokenizer:
             "format": _FORMAT,
             **(notes or {}),
             "blanks_in_tokens": bool(self.tokens.joins),
+            "dashes_in_tokens": bool(self.tokens.dashes),
             "threshold": self.sentences.threshold,
             "whole": self.whole,
             "kinds": self.kinds,
@@ -182,6 +183,8 @@ class CharacterTokenizer:
                     "train it again"
                 )
             check_type(settings["blanks_in_tokens"], bool, "blanks_in_tokens")
+            dashes = settings.get("dashes_in_tokens", False)  # older folders lack it
+            check_type(dashes, bool, "dashes_in_tokens")
             check_type(settings["threshold"], int, "threshold")
             whole = strings(settings["whole"], "whole")
             abbreviations = strings(settings["abbreviations"], "abbreviations")
@@ -195,9 +198,12 @@ class CharacterTokenizer:
             tensors = _tensors(folder / TENSORS)
         with errors_named(folder / SETTINGS):
             rules = _read_rules(settings, tensors["forms"])
+        weights = tensors["tokens.weights"]
         candidates = tensors["tokens.candidates"].astype(np.bool_)
+        if "dashes_in_tokens" not in settings:
+            candidates &= ~never_seen(weights)
         tokens = TokenEndModel.new(
-            tensors["tokens.weights"], candidates, settings["blanks_in_tokens"], tensors["forms"]
+            weights, candidates, settings["blanks_in_tokens"], dashes, tensors["forms"]
         )
         sentences = SentenceEndModel.new(
             tensors["sentences.weights"], tensors["forms"], settings["threshold"]

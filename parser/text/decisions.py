@@ -98,6 +98,19 @@ def score(weights, atoms, templates, keys):
     return total
 
 
+def are_known(weights: np.ndarray, templates: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return bool[n]: whether the first template, of a single atom, has a weight for each value.
+
+    ``values``: uint64[n], not 0. For ``weights`` and ``templates`` see score().
+    """
+    atoms, keys = np.zeros(templates.max() + 1, np.uint64), np.empty(1, np.uint64)
+    known = np.empty(len(values), np.bool_)
+    for place, value in enumerate(values):
+        atoms[templates[0, 0]] = value
+        known[place] = score(weights, atoms, templates[:1], keys) != 0
+    return known
+
+
 def packed(keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return uint16[2^k], the table of features with their weights, at most half full.
 

@@ -187,9 +187,8 @@ class MultiwordRules:
                 exact[form][words] += count
         usual = {form: counts.most_common(1)[0][0] for form, counts in exact.items()}
         totals = {small: forms[small] for small in rules}
-        return cls(
-            usual, rules, totals, _open_rules(rules, forms), lambda small: min(forms[small], _OFTEN)
-        )
+        open_rules = _open_rules(support, forms)
+        return cls(usual, rules, totals, open_rules, lambda small: min(forms[small], _OFTEN))
 
     def rule_of(self, form: str, words: Sequence[str]) -> Rule | None:
         """Return the rule by which training splits a token into these words;
@@ -269,16 +268,18 @@ class MultiwordRules:
         return np.array([hash_of(text) for text in texts] + [0] * 4, np.uint64)
 
 
-def _open_rules(rules: Mapping[str, Mapping[Rule, int]], forms: Iterable[str]) -> list[Rule]:
+def _open_rules(support: Mapping[Rule, int], forms: Iterable[str]) -> list[Rule]:
     """Return the rules that training saw with several forms,
     and with enough of the forms that they fit.
+
+    ``support``: how many forms each rule can split as training does, also beside a rule that more
+    forms have: *you're* may have *you* or *'re* split off, but only *'re* says how *who're* is.
     """
-    by_rule = Counter(rule for form_rules in rules.values() for rule in form_rules)
-    parts = {(rule.kind, rule.part) for rule in by_rule}
+    parts = {(rule.kind, rule.part) for rule in support}
     fitting = Counter(part for form in forms for part in {*_parts_of(form)} & parts)
     return [
         rule
-        for rule, count in by_rule.items()
+        for rule, count in support.items()
         if count >= _LEAST_FORMS
         and rule.part
         and count >= _LEAST_SHARE * fitting[rule.kind, rule.part]

@@ -2,7 +2,8 @@
 
 Only places at which tokens both end and go on in training are decided: pairs of classes of
 characters, such as a letter before an apostrophe. At white space a token ends, unless the language
-has words with blanks in them (``joins``), as Vietnamese does.
+has words with blanks in them (``joins``), as Vietnamese does. A dash between two words is a token,
+unless training has it within tokens (``dashes``): most treebanks have too few to learn from.
 """
 
 from __future__ import annotations
@@ -15,19 +16,33 @@ from parser.kernels import kernel
 from parser.text.characters import (
     APOSTROPHE,
     AT,
+    COLON,
     COMMA,
     DIGIT,
+    LETTER,
     LINE,
     LOWER,
+    MARK,
     N_CLASSES,
     PARAGRAPH,
     PERIOD,
+    QUOTE,
+    SEMICOLON,
     SLASH,
+    STOP,
     UPPER,
     TextCharacters,
     stretch,
 )
-from parser.text.decisions import ABBREVIATION, KNOWN, LISTED, compiled_templates, form_value, score
+from parser.text.decisions import (
+    ABBREVIATION,
+    KNOWN,
+    LISTED,
+    are_known,
+    compiled_templates,
+    form_value,
+    score,
+)
 
 # The atoms of a place between the characters i and j. A stretch is a hash of characters,
 # folded; ``k`` are their classes.
@@ -109,6 +124,7 @@ class TokenEndModel(NamedTuple):
         templates: int32[templates, most atoms].
         candidates: bool[classes, classes]: between which classes of characters there is a decision.
         joins: whether tokens may have white space in them.
+        dashes: whether tokens may have a dash between letters or digits.
         forms: uint32[2^k]; see decisions.packed_forms().
     """
 
@@ -116,14 +132,35 @@ class TokenEndModel(NamedTuple):
     templates: np.ndarray
     candidates: np.ndarray
     joins: bool
+    dashes: bool
     forms: np.ndarray
 
     @classmethod
     def new(
-        cls, weights: np.ndarray, candidates: np.ndarray, joins: bool, forms: np.ndarray
+        cls,
+        weights: np.ndarray,
+        candidates: np.ndarray,
+        joins: bool,
+        dashes: bool,
+        forms: np.ndarray,
     ) -> TokenEndModel:
         """Return the model with the templates of this module."""
-        return cls(weights, PROGRAM, candidates, joins, forms)
+        return cls(weights, PROGRAM, candidates, joins, dashes, forms)
+
+
+def never_seen(weights: np.ndarray) -> np.ndarray:
+    """Return bool[classes, classes]: the pairs with letters without case or combining marks that
+    training never saw, for a tokenizer from before cuts() in training/text/examples.py closed them.
+    """
+    letters = range(LOWER, DIGIT + 1)
+    others = [(kind, MARK) for kind in range(LOWER, N_CLASSES)]
+    with_letters = [pair for kind in letters for pair in ((kind, LETTER), (LETTER, kind))]
+    pairs = np.array([*others, *with_letters, *((MARK, kind) for kind in letters)], np.uint64)
+    values = ((pairs[:, 0] * np.uint64(N_CLASSES) + pairs[:, 1]) << np.uint64(2)) + np.uint64(1)
+    unseen = pairs[~are_known(weights, PROGRAM, values)].astype(np.int64)
+    table = np.zeros((N_CLASSES, N_CLASSES), np.bool_)
+    table[unseen[:, 0], unseen[:, 1]] = True
+    return table
 
 
 def find_tokens(
@@ -163,6 +200,10 @@ def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
             ):
                 place = then
                 continue
+            if (
+                not model.dashes and is_beside_dash(text.codes, kinds, place, then)
+            ) or ends_abbreviation(kinds, place, then, begun, text.hashes, model.forms, powers):
+                break
             if not is_open(kinds, place, then, model.candidates, model.joins):
                 if then > place + 1:
                     break
@@ -186,7 +227,7 @@ def keeps_period(kinds, i, j, begun, hashes, forms, powers):
     a number follows. Other abbreviations may be words that end a sentence. For these it holds only
     if what follows begins no sentence; otherwise the model decides.
     """
-    if j != i + 1 or kinds[j] != PERIOD:
+    if j != i + 1 or kinds[j] != PERIOD or kinds[j + 1] == PERIOD:  # not of an ellipsis
         return False
     following = kinds[j + 2] if kinds[j + 1] <= LINE else kinds[j + 1]
     if i == begun and kinds[i] == UPPER and following == UPPER and is_in_name(kinds, i):
@@ -194,7 +235,44 @@ def keeps_period(kinds, i, j, begun, hashes, forms, powers):
     listed = form_value(forms, stretch(hashes, powers, begun, j + 1)) >> LISTED & 3
     if listed != ABBREVIATION:
         return listed > 0
-    return following in (LOWER, DIGIT, COMMA)
+    return following in (LOWER, DIGIT, COMMA, SEMICOLON, COLON, STOP)
+
+
+@kernel()
+def ends_abbreviation(kinds, i, j, begun, hashes, forms, powers):
+    """Return whether the character j is a question or exclamation mark right after the period of a
+    known abbreviation, which is a token of its own.
+    """
+    return (
+        j == i + 1
+        and kinds[i] == PERIOD
+        and kinds[j] == STOP
+        and (form_value(forms, stretch(hashes, powers, begun, j)) >> LISTED & 3) > 0
+    )
+
+
+@kernel()
+def is_beside_dash(codes, kinds, i, j):
+    """Return whether one of the characters i and j is a dash, without blanks between two words."""
+    if j != i + 1:
+        return False
+    if is_dash(codes[j]):
+        return is_of_word(kinds[i]) and is_of_word(kinds[j + 1])
+    return is_dash(codes[i]) and is_of_word(kinds[i - 1]) and is_of_word(kinds[j])
+
+
+@kernel(forceinline=True)
+def is_dash(code):
+    """Return whether a character is a figure dash, an en dash, an em dash or a horizontal bar."""
+    return 0x2012 <= code <= 0x2015
+
+
+@kernel(forceinline=True)
+def is_of_word(kind):
+    """Return whether a character of this class is a letter or a digit, or a quotation mark, which
+    may stand between a dash and a word.
+    """
+    return LOWER <= kind <= DIGIT or kind in (APOSTROPHE, QUOTE)
 
 
 @kernel()

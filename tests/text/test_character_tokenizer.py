@@ -331,6 +331,14 @@ def test_of_the_rules_for_a_form_the_one_of_most_forms_is_learned():
     assert MultiwordRules.learned(tokens).rules["can't"] == {Rule(SUFFIX, "n't", ("", "n't")): 1}
 
 
+def test_a_rule_is_open_for_new_forms_beside_one_that_more_forms_have():
+    ends = {"you": ("'re", "'ll", "'d", "'ve"), "they": ("'re", "'ll", "'d"), "we": ("'re", "'ll")}
+    tokens = [(word + end, (word, end)) for word, own in ends.items() for end in own]
+    rules = MultiwordRules.learned(tokens)
+    assert rules.rules["you're"] == {Rule(PREFIX, "you", ("you", "")): 1}
+    assert ("who", "'re") in [candidate.words for candidate in rules.candidates("who're")]
+
+
 @given(st.text("an'`\u2019B\u00e9", min_size=2, max_size=6))
 def test_rules_for_new_forms_are_tried_where_they_fit(form):
     ends, begins = {"'n": ("", "'n"), "an": ("a", "n")}, {"b'": ("b'", "")}
@@ -659,6 +667,7 @@ def test_saved_it_splits_the_same(tokenizer, tmp_path):
         ("format", 2, "train it again"),
         ("threshold", 0.5, "threshold is float"),
         ("blanks_in_tokens", 1, "blanks_in_tokens is int"),
+        ("dashes_in_tokens", 1, "dashes_in_tokens is int"),
         ("rules", [["other", "x", "y"]], "not a rule"),
         ("rules", [["suffix", "x"]], "not a rule"),
         ("open_rules", [99], "there is no rule 99"),
@@ -727,3 +736,53 @@ def test_lines_too_short_to_be_wrapped_end_sentences(tokenizer):
     found = tokenizer.split("the dog\nthe cat\nthe hat\n\nThe dog's hat is old and the cat\nruns.")
     assert [len(sentence.forms) for sentence in found[:3]] == [2, 2, 2]
     assert len(found) == 4
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_words_of_a_script_that_training_lacks_are_whole(tokenizer, tmp_path, older):
+    words = (
+        "\u0939\u093f\u0928\u094d\u0926\u0940 \u0645\u0631\u062d\u0628\u0627 "
+        "\u4f60\u597d\u4e16\u754c x\u0323\u4e16"
+    )
+    if older:  # it was saved with all of these places open
+        open_ = tokenizer.tokens._replace(candidates=np.ones_like(tokenizer.tokens.candidates))
+        CharacterTokenizer(open_, tokenizer.sentences, tokenizer.words).save(tmp_path)
+        settings = json.loads((tmp_path / SETTINGS).read_text("utf-8"))
+        del settings["dashes_in_tokens"]
+        (tmp_path / SETTINGS).write_text(json.dumps(settings), "utf-8")
+        tokenizer = CharacterTokenizer.load(tmp_path)
+    found = tokenizer.split(f"The dog met {words} here.")
+    forms = [form for sentence in found for form in sentence.forms]
+    assert [form for form in forms if not form.isascii()] == words.split()
+
+
+@given(st.lists(st.text("\u4f60\u0939\u093f\u0301\u0645aB1", min_size=1), min_size=1, max_size=5))
+def test_no_token_begins_with_a_combining_mark(tokenizer, words):
+    text = " ".join(f"x{word}" for word in words)
+    assert not any(
+        unicodedata.category(unicodedata.normalize("NFC", form)[0]).startswith("M")
+        for sentence in tokenizer.split(text)
+        for form in sentence.forms
+    )
+
+
+def test_the_mark_after_an_abbreviation_is_a_token():
+    tokenizer = train_tokenizer(TRAIN, None, 1, {"prof.": True, "etc.": False})
+    own = tokenizer.with_abbreviations({"oz.": False})
+    found = own.split("Is it a Prof.? It's 5 oz.! A dog, etc.? It's 5 oz... The cat runs.")
+    forms = [form for sentence in found for form in sentence.forms]
+    assert [form for form in forms if form[:2] in ("Pr", "oz", "et")] == [
+        *("Prof.", "oz.", "etc.", "oz")
+    ]
+    assert shown(tokenizer.split("We met Prof. Hill?"))[0].startswith("We met Prof. Hill")
+
+
+def test_a_dash_between_words_is_a_token_unless_training_has_it_within_tokens(tokenizer):
+    text = "The dog\u2013cat 25\u201330 and Hill\u2014\u2018old\u2019\u2014runs."
+    forms = [form for sentence in tokenizer.split(text) for form in sentence.forms]
+    assert not any(len(form) > 1 and {*"\u2013\u2014"} & {*form} for form in forms)
+    whole = train_tokenizer([*TRAIN, *[sentences("The old dog\u2013cat runs _.")] * 8], None, 1)
+    assert whole.tokens.dashes
+    assert shown(whole.split("The old dog\u2013cat runs.")) == ["The old dog\u2013cat runs ."]
+    apart = train_tokenizer([*TRAIN, *[sentences("The dog _\u2013 _cat runs _.")] * 8], None, 1)
+    assert not apart.tokens.dashes

@@ -17,12 +17,15 @@ import numpy as np
 from parser.kernels import kernel
 from parser.text import multiword, sentence_ends, token_ends
 from parser.text.characters import (
+    APOSTROPHE,
     DIGIT,
     EDGE,
     LOWER,
+    MARK,
     N_CLASSES,
     PARAGRAPH,
     POWERS,
+    QUOTE,
     UPPER,
     TextCharacters,
     characters_of,
@@ -193,12 +196,15 @@ class PreparedText:
         return f1_of(gold, predicted)
 
 
-def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool]:
-    """Return bool[classes, classes], between which classes of characters a token may end, and
-    whether tokens have blanks.
+def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool, bool]:
+    """Return bool[classes, classes], between which classes of characters a token may end, whether
+    tokens have blanks, and whether they have dashes between words.
+
+    No token ends between letters or digits, or before a combining mark, if this is rare or was
+    never seen: chance would decide.
     """
     cut, inner = np.zeros((2, N_CLASSES, N_CLASSES))
-    blanks = tokens = 0
+    blanks = tokens = all_dashes = dashes_within = 0
     for text in texts:
         kinds = text.characters.kinds
         last = text.tokens[1] - 1
@@ -206,14 +212,27 @@ def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool]:
         within = np.zeros(len(kinds) + 1, np.int64)
         np.add.at(within, text.tokens[0], 1)
         np.add.at(within, last, -1)
-        inside = np.flatnonzero(np.cumsum(within)[:-1] > 0)
+        goes_on = np.cumsum(within)[:-1] > 0
+        inside = np.flatnonzero(goes_on)
+        dashes = _dashes_between_words(text.characters)
+        all_dashes += len(dashes)
+        dashes_within += int(np.count_nonzero(goes_on[dashes - 1] & goes_on[dashes]))
         np.add.at(inner, (kinds[inside], kinds[inside + 1]), 1)
         blanks += int(np.count_nonzero(kinds[inside] <= PARAGRAPH))
         tokens += len(last)
     classes = np.arange(N_CLASSES)
     letters = (classes >= LOWER) & (classes <= DIGIT)
-    rare = (cut < _RARE_CUT * (inner + cut)) & np.outer(letters, letters)
-    return ~rare, blanks > _RARE_BLANK * tokens
+    rare = (cut < _RARE_CUT * (inner + cut)) | (inner + cut == 0)
+    rare &= np.outer(letters, letters) | (classes == MARK)
+    return ~rare, blanks > _RARE_BLANK * tokens, 2 * dashes_within > all_dashes
+
+
+def _dashes_between_words(text: TextCharacters) -> np.ndarray:
+    """Return int64[n], the places of the dashes that is_beside_dash() finds."""
+    words = (text.kinds >= LOWER) & (text.kinds <= DIGIT)
+    words |= (text.kinds == APOSTROPHE) | (text.kinds == QUOTE)
+    dashes = (text.codes >= 0x2012) & (text.codes <= 0x2015)
+    return 1 + np.flatnonzero(dashes[1:-1] & words[:-2] & words[2:])
 
 
 def token_examples(

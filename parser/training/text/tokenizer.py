@@ -81,13 +81,13 @@ def train_tokenizer(
     else:
         copies = copies[:1]
 
-    candidates, joins = cuts(prepared)
+    candidates, joins, dashes = cuts(prepared)
     examples = [token_examples(text, candidates, joins, tables) for text in prepared]
     token_weights = (
         how.fitted(examples, (1.0, share), token_ends.PROGRAM, seed) for share in copies
     )
     tokens = _best(
-        (TokenEndModel.new(weights, candidates, joins, forms) for weights in token_weights),
+        (TokenEndModel.new(weights, candidates, joins, dashes, forms) for weights in token_weights),
         held_out,
         lambda text, model: text.token_f1(
             find_tokens(text.characters, joined_places(text.characters, whole), model, POWERS)
