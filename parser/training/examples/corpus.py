@@ -630,7 +630,8 @@ def _report_unknown(
     words with an unknown relation are always wrong.
     """
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
-    log.info("%-5s %s", split, never_seen(counts, treebank.n_words))
+    if unseen := never_seen(counts, treebank.n_words):
+        log.info("%-5s %s", split, unseen)
     new = Counter(
         deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations
     )
