@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import oracles
+from oracles.errors import did_you_mean
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import EMPTY, counted
@@ -459,8 +460,16 @@ def _extended(
 def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
     """Return, and log, the treebank of the model that sentences are read as: the one with the
     run's name, else the first.
+
+    Raises:
+        SettingsError: the name was given by hand, and the model does not know it.
     """
     treebanks, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
+    if plan.names_treebank and name not in treebanks:
+        raise SettingsError(
+            f"treebank.name={name} is unknown{did_you_mean(name, treebanks)}; the model knows "
+            f"{', '.join(treebanks)}; treebank.train={{{name}: FILE}} adds one"
+        )
     chosen = name if name in treebanks else treebanks[0]
     told = (
         "%s knows several treebanks (%s): these sentences are read as %s; "
