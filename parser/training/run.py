@@ -110,6 +110,7 @@ def train(
     torch.set_num_threads(plan.threads)
     keep_freed_memory()
     with run_folder.held(folder):
+        run_folder.check_unused(folder)
         manifest = Manifest.of(plan)
         if not plan.resume:
             run_folder.start_over(folder)
