@@ -178,6 +178,21 @@ def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(
     assert not (tmp_path / "run" / "metrics.json").exists()
 
 
+@pytest.mark.parametrize("part", ["classifier.safetensors", "vocabularies.json", SETTINGS])
+def test_a_finished_run_with_a_damaged_model_is_no_success(tmp_path, treebank, part):
+    train(run(treebank), tmp_path / "run")
+    (tmp_path / "run" / "model" / part).write_bytes(b"{")
+    with pytest.raises(
+        ModelError, match=rf"its model is damaged: .*{part}.*; resume=false trains it again$"
+    ):
+        train(run(treebank), tmp_path / "run")
+    (tmp_path / "run" / "model" / part).unlink()
+    with pytest.raises(ModelError, match="resume=false trains it again$"):
+        train(run(treebank), tmp_path / "run")
+    train(run(treebank, "resume=false"), tmp_path / "run")
+    train(run(treebank), tmp_path / "run")
+
+
 def test_a_run_that_started_over_can_be_resumed(tmp_path, treebank):
     train_until_killed(run(treebank, "resume=false"), tmp_path / "run", 1)
     train(run(treebank), tmp_path / "run")
