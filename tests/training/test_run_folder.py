@@ -187,7 +187,7 @@ def test_a_finished_run_with_a_damaged_model_is_no_success(tmp_path, treebank, p
     ):
         train(run(treebank), tmp_path / "run")
     (tmp_path / "run" / "model" / part).unlink()
-    with pytest.raises(ModelError, match="resume=false trains it again$"):
+    with pytest.raises(ModelError, match=r"resume=false trains it again$"):
         train(run(treebank), tmp_path / "run")
     train(run(treebank, "resume=false"), tmp_path / "run")
     train(run(treebank), tmp_path / "run")

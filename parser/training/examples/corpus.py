@@ -37,7 +37,13 @@ from parser.lattices.gold_paths import MissingPath
 from parser.model.parser_model import ParserModel
 from parser.model.trained_model import TrainedModel
 from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
-from parser.settings.plan import NetworkPlan, Plan
+from parser.settings.plan import (
+    ExplorationPlan,
+    NetworkPlan,
+    OnlinePlan,
+    Plan,
+    StructuredPlan,
+)
 from parser.training.examples.augmentation import copies_of
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticeSplit, within_lookahead
@@ -92,6 +98,7 @@ def _read_splits(plan: Plan) -> _TreebankSplits:
     _report_known(train, others.values())
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
+    _check_gold_trees(plan, train)
     known_sentences = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
     return _TreebankSplits(train, known_sentences, others, lattices)
 
@@ -294,6 +301,31 @@ def _check_lengths(train: Treebank) -> None:
             place,
             n,
             fix,
+        )
+
+
+def _check_gold_trees(plan: Plan, train: Treebank) -> None:
+    """Refuse trees that a pass gives to the oracle as they are, and that the oracle refuses."""
+    asking = ExplorationPlan, OnlinePlan, StructuredPlan
+    kinds = {pass_plan.trees for pass_plan in plan.passes if isinstance(pass_plan, asking)}
+    if not kinds - {TrainingTrees.projectivized}:
+        return
+    oracle = plan.oracle.create()
+    refused = ~oracle.takes(train.trees)
+    if TrainingTrees.original not in kinds:
+        refused &= train.trees.projective
+    if refused.any():
+        sentences = np.flatnonzero(refused).tolist()
+        needed = (
+            f"gold trees that system={oracle.system} can parse"
+            if oracle.needs_parseable_gold
+            else "other gold trees"
+        )
+        more = f" (nor are {len(sentences) - 1:,} after it)" if len(sentences) > 1 else ""
+        choices = " or ".join(f"oracle={name}" for name in oracle.alternatives)
+        raise TreebankError(
+            f"{train[sentences[0]].where}: oracle={oracle.name} needs {needed}, and this tree is "
+            f"not one{more}; {f'choose {choices}, or ' if choices else ''}leave the sentence out"
         )
 
 
