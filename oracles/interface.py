@@ -244,6 +244,15 @@ class Oracle(ABC):
             )
         self.strategy = Strategy(strategy)
 
+    def takes(self, trees: Trees) -> np.ndarray:
+        """Return bool[sentences], the gold trees that bind() does not refuse."""
+        taken = np.ones(len(trees), np.bool_)
+        if not self.takes_partial_gold:
+            taken &= trees.whole
+        if self.needs_projective_gold:
+            taken &= trees.projective
+        return taken
+
     def bind(self, trees: Trees) -> BoundOracle:
         """Compute, once, everything that depends only on the gold trees.
 

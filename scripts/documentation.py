@@ -286,7 +286,8 @@ def oracle_table() -> str:
     rows = []
     for name in oracles.all_names():
         kind = oracles.oracle_class(name)
-        trees = "projective" if kind.needs_projective_gold else "any"
+        parseable = "those that the system can parse" if kind.needs_parseable_gold else "any"
+        trees = "projective" if kind.needs_projective_gold else parseable
         rows.append(
             f"| `{name}` | `{kind.system}` | {trees} | {_cell(kind.complexity)} | "
             f"{_cell(kind.source)} |"

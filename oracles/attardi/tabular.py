@@ -58,8 +58,11 @@ class AttardiTabular(AttardiOracle):
                 "attardi_search supports all"
             )
 
+    def takes(self, trees: Trees) -> np.ndarray:
+        return super().takes(trees) & parseable(trees, self.degree)
+
     def _bind(self, trees: Trees) -> BoundOracle:
-        able = parseable(trees, self.degree)
+        able = self.takes(trees)
         if not able.all():
             sentence = int(np.flatnonzero(~able)[0])
             raise UnparseableGoldError(

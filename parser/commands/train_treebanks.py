@@ -162,16 +162,26 @@ def _trained(
             treebank: files[split] for treebank, files in members.items() if split in files
         }
         split_settings.append(_split_setting(split, split_files, members))
-    held_out = (
-        [] if any("dev" in files for files in members.values()) else ["treebank.held_out=0.1"]
-    )
+    there = {split for files in members.values() for split in files}
+    held_out = [] if "dev" in there else ["treebank.held_out=0.1"]
     run_settings = [f"treebank.name={quoted(escaped(name))}", *split_settings, *held_out]
-    command = [sys.executable, "-P", "-m", "parser.commands", "train", *run_settings, *settings]
+    there -= {split for split in _SPLITS if f"treebank.{split}=null" in settings}
+    run_settings += [setting for setting in settings if _has_effect(setting, there)]
+    command = [sys.executable, "-P", "-m", "parser.commands", "train", *run_settings]
     done = subprocess.run([*command, override("hydra.run.dir", folder)], stdout=subprocess.DEVNULL)
     if done.returncode:
         return None
     metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics
+
+
+def _has_effect(setting: str, there: Collection[str]) -> bool:
+    """Return False for shares to hold out if treebanks have the splits (``there``) themselves:
+    settings are for all treebanks, and train refuses a share without effect.
+    """
+    if not setting.startswith("treebank.held_out="):
+        return True
+    return "dev" not in there or ("," in setting and "test" not in there)
 
 
 def _split_setting(split: str, files: dict[str, Path], members: Collection[str]) -> str:

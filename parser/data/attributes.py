@@ -96,13 +96,13 @@ _VALUES = {
 
 def never_seen(counts: Mapping[str, int], words: int) -> str:
     """Return a line for people: the shares of ``words`` whose values of attributes were never seen
-    in training.
+    in training; empty if there are no attributes.
     """
-    shares = (
+    shares = [
         f"{100 * count / max(1, words):.2f}% of {_VALUES.get(name, name)}"
         for name, count in counts.items()
-    )
-    return f"never seen in training: {', '.join(shares)}"
+    ]
+    return f"never seen in training: {', '.join(shares)}" if shares else ""
 
 
 def attribute_values(

@@ -301,6 +301,11 @@ def _word2vec(file: BinaryIO, path: Path, limit: int | None) -> _VectorFile:
             chain([first.removeprefix(_BYTE_ORDER_MARK), row], file), dimensions, 1
         )
     elif _is_text(row) or _vector(row.split(), dimensions) is not None:
+        if not row.strip():
+            missing = "line 2 is blank" if row else "no vectors follow"
+            raise VectorFileError(
+                f"{path}: {says}, but {missing}; it is damaged or cut off: fetch it again"
+            )
         if (numbers := len(row.split()) - 1) != dimensions:
             raise VectorFileError(
                 f"{path}: {says}, but line 2 has {numbers:,}; correct the line, or fetch it again"
@@ -311,6 +316,7 @@ def _word2vec(file: BinaryIO, path: Path, limit: int | None) -> _VectorFile:
         entries = _binary_entries(file, count, dimensions)
     there = twice = 0
     left_out: list[str] = []
+    without_vector: list[str] = []
     found: dict[str, np.ndarray] = {}
     vector = None
     for place, word, vector in islice(entries, limit):
@@ -318,14 +324,22 @@ def _word2vec(file: BinaryIO, path: Path, limit: int | None) -> _VectorFile:
         form = _decoded(word)
         if vector is None or form is None:
             left_out.append(place)
+            without_vector += [place] if vector is None else []
         elif form in found:
             twice += 1
         else:
             found[form] = vector
     if (there and vector is None) or len(left_out) > _MOST_LEFT_OUT * there:
-        raise VectorFileError(
-            f"{path}: {says}, but {left_out[-1]} has not; it is damaged or cut off: fetch it again"
-        )
+        if len(without_vector) > 1:
+            why = (
+                f"{without_vector[0]} has not, nor have {len(without_vector) - 1:,} after it; are "
+                "they written with decimal points? Correct them, or fetch it again"
+            )
+        elif without_vector:
+            why = f"{without_vector[0]} has not; it is damaged or cut off: fetch it again"
+        else:
+            why = f"{left_out[0]} is not UTF-8, nor are most others; convert it, or fetch it again"
+        raise VectorFileError(f"{path}: {says}, but {why}")
     if count is not None and there != (count if limit is None else min(count, limit)):
         least = "at least " if there == limit else ""
         raise VectorFileError(

@@ -178,6 +178,16 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
     Raises:
         SettingsError: treebank.held_out is neither one share nor two.
     """
+    dev, test = wanted_shares(treebank)
+    return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
+
+
+def wanted_shares(treebank: TreebankFiles) -> tuple[float, float]:
+    """Return the shares of treebank.held_out, for dev and test.
+
+    Raises:
+        SettingsError: treebank.held_out is neither one share nor two.
+    """
     held_out = treebank.held_out
     shares = (
         list(held_out)
@@ -194,7 +204,7 @@ def held_out_of(treebank: TreebankFiles) -> tuple[float, float]:
             f"treebank.held_out={'null' if held_out is None else held_out} is out of range; {what}"
         )
     dev, test = (*shares, 0.0)[:2]
-    return 0.0 if treebank.dev is not None else dev, 0.0 if treebank.test is not None else test
+    return dev, test
 
 
 def completed(

@@ -322,6 +322,7 @@ class Plan:
         segmenter: whether an LSTM that finds sentences is trained beside it.
         keeps_text: whether tokenizer and segmenter are those of the model of ``start``,
             if it has them.
+        names_treebank: whether treebank.name was given by hand.
         tensorboard: what is logged besides curves.
         recorded: the settings as plain values; a run folder keeps them to recognize its run.
         swept: the settings in which the run may differ from others of its sweep.
@@ -347,6 +348,7 @@ class Plan:
     tokenizer: bool
     segmenter: SegmenterName
     keeps_text: bool
+    names_treebank: bool
     tensorboard: TensorBoardSettings
     recorded: Mapping[str, Any]
     swept: tuple[str, ...] = ()
@@ -474,6 +476,7 @@ def plan(
         keep_best=run_settings.keep == KeptEpoch.best,
         tokenizer=run_settings.tokenizer is TokenizerName.characters,
         keeps_text=run_settings.start is not None and given.find("tokenizer") is None,
+        names_treebank="treebank.name" in given.names,
         recorded=recorded,
     )
 

@@ -20,7 +20,7 @@ from parser import transitions
 from parser.beam_settings import Merge
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import range_of
-from parser.settings.files import held_out_of
+from parser.settings.files import held_out_of, wanted_shares
 from parser.settings.given import Given
 from parser.settings.groups import (
     AUGMENTS,
@@ -41,6 +41,7 @@ from parser.settings.groups import (
     SettingsError,
     TokenizerName,
     TrainingTrees,
+    TreebankFiles,
     VocabularySource,
     keys,
 )
@@ -79,6 +80,8 @@ def refusals(settings: Settings, given: Given) -> Iterator[str]:
             f"treebank.folds={settings.treebank.folds} asks for several runs, "
             f"but this is one; {fix}"
         )
+    if (held_out := given.find("treebank.held_out")) is not None and not held_out.is_deleted:
+        yield from _useless_share(settings.treebank, held_out.word)
     yield from _wrong_treebanks(settings)
     yield from _wrong_oracle(settings)
     if settings.treebank.partial:
@@ -239,6 +242,24 @@ def _unknown(setting: str, choices: Any) -> str:
     key, _, value = setting.rpartition("=")
     near = meant_value(key, value, names) if key else did_you_mean(value.rpartition(".")[2], names)
     return f"{setting} is unknown{near}; known: {', '.join(names)}"
+
+
+def _useless_share(treebank: TreebankFiles, word: str) -> Iterator[str]:
+    """Refuse treebank.held_out if all parts that it asks for are there already."""
+    there = {
+        "treebank.dev": treebank.dev is not None,
+        "treebank.test": treebank.test is not None,
+        "treebank.folds": treebank.folds is not None,
+    }
+    for_dev, for_test = (share > 0 for share in wanted_shares(treebank))
+    keys_of = (["treebank.dev"] if for_dev else []) + (
+        ["treebank.test", "treebank.folds"] if for_test else []
+    )
+    taken = [key for key in keys_of if there[key]]
+    if len(taken) == for_dev + for_test > 0:
+        nulls = " ".join(f"{key}=null" for key in taken)
+        because = " and ".join(taken)
+        yield f"{word} changes nothing, because of {because}; leave it out, or give {nulls}"
 
 
 _BY_NAME = "treebank.train={NAME: FILE, NAME: FILE}"

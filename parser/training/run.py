@@ -39,7 +39,7 @@ from parser.beam_settings import Beam
 from parser.data.word_vectors import BackgroundVectors
 from parser.decoding.files.missing_columns import tags_read
 from parser.model.trained_model import TrainedModel
-from parser.model_folder import MODEL
+from parser.model_folder import MODEL, ModelError
 from parser.networks.classifier import check_device
 from parser.settings.groups import SettingsError
 from parser.settings.plan import Plan
@@ -63,7 +63,7 @@ from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes import RunContext, Saved, Stopwatch, TrainingPass
 from parser.training.run_folder import CheckpointError, Manifest, Progress
-from parser.training.stages import STAGES, learn_splitting, without_tokenizer
+from parser.training.stages import STAGES, check_saved, learn_splitting, without_tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def train(
     Raises:
         SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message
             says how to fix it.
-        ModelError: the saved model cannot be loaded.
+        ModelError: the saved model, or that of the finished run, cannot be loaded.
     """
     if plan.start is not None and Path(plan.start).resolve() in (
         folder.resolve(),
@@ -110,10 +110,12 @@ def train(
     torch.set_num_threads(plan.threads)
     keep_freed_memory()
     with run_folder.held(folder):
+        run_folder.check_unused(folder)
         manifest = Manifest.of(plan)
         if not plan.resume:
             run_folder.start_over(folder)
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
+            _check_finished(folder)
             log.info("%s: the run is finished; resume=false trains again", folder)
             if without_tokenizer(plan, folder / MODEL):
                 learn_splitting(plan, folder / MODEL)
@@ -133,6 +135,17 @@ def train(
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
     return metrics
+
+
+def _check_finished(folder: Path) -> None:
+    """Load the model of a finished run; if it is damaged, say what to do."""
+    try:
+        check_saved(folder / MODEL)
+    except ModelError as error:
+        raise ModelError(
+            f"{folder}: the run is finished, but its model is damaged: {error}; "
+            "resume=false trains it again"
+        ) from error
 
 
 class Run:

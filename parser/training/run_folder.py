@@ -11,6 +11,7 @@ which records its settings and files.
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +26,21 @@ from torch import Tensor, nn
 
 from oracles.errors import OptimalStepError
 from parser.data.parts import PARTS
-from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
+from parser.data.parts.pretrained import HELD
+from parser.linear.model import WEIGHTS
+from parser.model_folder import (
+    CARD,
+    EXAMPLE,
+    MODEL,
+    SETTINGS,
+    SUBWORD_TOKENIZER,
+    TENSORS,
+    TEXT,
+    TEXT_FILES,
+    UDPIPE_TOKENIZER,
+    VOCABULARIES,
+    find_model,
+)
 from parser.settings.plan import Plan
 from parser.storage import (
     LockedError,
@@ -42,13 +57,18 @@ CHECKPOINT = "checkpoint.safetensors"
 MANIFEST = "run.json"
 _LOCK = ".lock"
 _EVENTS = "events.out.tfevents.*"
+# In every file of events of a run: the settings as text.
+_OUR_EVENTS = b"settings/text_summary"
+# A model's folder has one of these; a damaged one has nothing besides these and other parts.
+_MAIN_PARTS = {SETTINGS, VOCABULARIES, TENSORS, WEIGHTS}
+_PARTS = {*_MAIN_PARTS, *TEXT_FILES, TEXT, UDPIPE_TOKENIZER, SUBWORD_TOKENIZER, CARD, EXAMPLE, HELD}
 _MISSING = object()
 _FORMAT = 3  # of checkpoints
 
 
 class RunFolderError(OptimalStepError):
-    """A run cannot use this folder: another process is training in it, or its name is not UTF-8;
-    the message says which.
+    """A run cannot use this folder: another process is training in it, something there is not a
+    run's, or its name is not UTF-8; the message says which.
     """
 
 
@@ -123,6 +143,41 @@ def held(folder: Path) -> Iterator[None]:
         ) from None
 
 
+def check_unused(folder: Path) -> None:
+    """Refuse a folder in which the run would replace what no run has written.
+
+    Raises:
+        RunFolderError: names the file or folder.
+    """
+    advice = "choose another hydra.run.dir"
+    model = folder / MODEL
+    has_model = model.is_dir() and any(model.iterdir())
+    if os.path.lexists(model) and not (_is_model(model) if has_model else model.is_dir()):
+        raise RunFolderError(f"{model}: this is not a model of optimal-step; {advice}")
+    if has_model or (folder / CHECKPOINT).exists():
+        return
+    for name, keys in ((METRICS, {"treebank"}), (MANIFEST, {"settings", "files"})):
+        path = folder / name
+        if os.path.lexists(path) and not keys <= _object(path).keys():
+            raise RunFolderError(f"{path}: no run of optimal-step has written this; {advice}")
+
+
+def _is_model(folder: Path) -> bool:
+    """Return whether a folder that is not empty is a model's, even if it is damaged."""
+    names = {path.name for path in folder.iterdir()}
+    is_like_one = bool(names & _MAIN_PARTS) and names <= _PARTS
+    return is_like_one or "transition_system" in _object(folder / SETTINGS)
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; empty if there is none."""
+    try:
+        value = from_json(path.read_bytes())
+    except (OSError, OptimalStepError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
     """Return the metrics of the finished run in the folder; None if it holds none.
 
@@ -162,10 +217,8 @@ def start_over(folder: Path) -> None:
     """Remove the files of an earlier run, except its model,
     which stays until the new one is complete.
     """
-    for path in (
-        *(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)),
-        *folder.glob(_EVENTS),
-    ):
+    events = [path for path in folder.glob(_EVENTS) if _OUR_EVENTS in path.read_bytes()]
+    for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *events):
         path.unlink(missing_ok=True)
 
 

@@ -174,12 +174,19 @@ def _learn_splitting(run: Run) -> dict[str, Any]:
     return {}
 
 
+def check_saved(folder: Path) -> None:
+    """Load the model in a folder: this runs all checks of model folders.
+
+    Raises:
+        ModelError: a part is missing or damaged.
+    """
+    for treebank in _treebanks(load(folder).vocabularies.treebanks):
+        if has_tokenizer(folder, treebank):
+            TextPipeline.of_model(folder, treebank=treebank)
+
+
 def _check(run: Run) -> dict[str, Any]:
-    """Load the saved model: this runs all checks of model folders."""
-    load(run.folder / MODEL)
-    for treebank in _treebanks(run.model.vocabularies.treebanks):
-        if has_tokenizer(run.folder / MODEL, treebank):
-            TextPipeline.of_model(run.folder / MODEL, treebank=treebank)
+    check_saved(run.folder / MODEL)
     return {}
 
 

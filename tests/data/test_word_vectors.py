@@ -179,6 +179,8 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
             "says 999,999,999,999 vectors of 300 numbers, but",
             limit=limit,
         )
+    refused(path, b"300 10\n", "says 300 vectors of 10 numbers, but no vectors follow; .*fetch")
+    refused(path, b"300 10\n\n" + row, "but line 2 is blank")
     refused(path, b"-1 3\n" + row, "does not begin with a line 'COUNT DIMENSIONS'")
     zipped = path.with_name(f"{path.name}.gz")
     for damaged in (
@@ -189,6 +191,21 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
         refused(zipped, damaged, "damaged or cut off")
     zipped.write_bytes(gzip.compress(content))
     assert WordVectors.read(zipped).vocabulary.symbols == ["un", "deux"]
+
+
+def test_of_many_bad_lines_the_first_is_named(tmp_path):
+    lines = [f"w{number} 0.{number} 1.5\n" for number in range(300)]
+    first, path = "300 2\n", tmp_path / "v.vec"
+    commas = [line.replace(".", ",") for line in lines]
+    refused(
+        path, (first + "".join(commas)).encode(), "but line 2 has not, nor have 299 after .*decimal"
+    )
+    some = first + "".join(lines[:200] + commas[200:])
+    refused(path, some.encode(), "but line 202 has not, nor have 99 after it")
+    cut = first + "".join(lines)[:-5]
+    refused(path, cut.encode(), "but line 301 has not; it is damaged or cut off")
+    latin = b"".join(line.encode().replace(b"w", b"\xe9") for line in lines[1:])
+    refused(path, (first + lines[0]).encode() + latin, "but line 3 is not UTF-8")
 
 
 @pytest.mark.parametrize("binary", [False, True])

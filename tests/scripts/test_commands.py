@@ -514,6 +514,7 @@ def test_words_that_training_never_saw_are_told_in_plain_words():
         "10.00% of the words, 0.00% of the values of UPOS, 30.00% of the endings of three letters"
     )
     assert told == f"2 sentences, 10 words; never seen in training: {shares}"
+    assert str(FileCounts(20, 2, 10, {})) == "2 sentences, 10 words"
     assert "never seen in training" in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 

@@ -44,6 +44,30 @@ def test_a_folder_of_treebanks(tmp_path, capsys):
     assert (tmp_path / "runs" / "UD_A-a é (v2)" / "model").is_dir()
 
 
+def test_shares_to_hold_out_are_for_treebanks_without_these_parts(tmp_path, monkeypatch):
+    given: dict[str, list[str]] = {}
+
+    def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:
+        name = next(word for word in command if word.startswith("treebank.name="))
+        shares = [word for word in command if word.startswith("treebank.held_out=")]
+        given[name.partition("=")[2].strip("\"'")] = shares
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    for name, parts in {"A": "train dev test", "B": "train dev", "C": "train"}.items():
+        (folder := tmp_path / "ud" / name).mkdir(parents=True)
+        for part in parts.split():
+            (folder / f"x-ud-{part}.conllu").touch()
+    share = "treebank.held_out=0.2"
+    main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), share])
+    assert given == {"A": [], "B": [], "C": ["treebank.held_out=0.1", share]}
+    main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), f"{share},0.2"])
+    assert given["A"] == []
+    assert given["B"] == [f"{share},0.2"]
+    main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), share, "treebank.dev=null"])
+    assert given["A"] == [share]
+
+
 @pytest.mark.long
 def test_several_treebanks_make_one_model_besides(tmp_path, capsys, made):
     for name, parts in {"UD_A-a": ["train", "dev", "test"], "UD_B": ["train", "test"]}.items():

@@ -131,6 +131,12 @@ REFUSED = [
     ("treebank.held_out=x", "treebank.held_out=x 0 0.5 0.1,0.1"),
     ("treebank.held_out=[0.1,0.1,0.1]", "treebank.held_out=[0.1, 0.1, 0.1]"),
     ("treebank.held_out=[0.5,0.5]", "treebank.held_out=[0.5, 0.5]"),
+    ("treebank.held_out=0.1", "treebank.held_out=0.1 treebank.dev treebank.dev=null"),
+    ("treebank.held_out=[0,0.1] treebank.dev=null", "treebank.test treebank.test=null"),
+    (
+        "treebank.held_out=[0.1,0.1] treebank.test=null treebank.folds=3 treebank.fold=1",
+        "treebank.dev treebank.folds treebank.dev=null treebank.folds=null",
+    ),
     ("treebank.folds=10", "treebank.folds=10 treebank.test=null"),
     ("treebank.folds=10 treebank.test=null", "treebank.folds=10 treebank.fold=K"),
     (
@@ -501,6 +507,12 @@ def test_the_options_that_are_not_settings_are_those_of_hydra():
 @pytest.mark.parametrize(
     "overrides",
     [
+        "treebank.held_out=0",
+        "treebank.held_out=[0.1,0.1] treebank.dev=null",
+        "treebank.held_out=[0.1,0.1] treebank.test=null",
+        "treebank.held_out=0.1 treebank.train=a.conllu",
+        "treebank.held_out=0.1 treebank.dev=null treebank.test=null treebank.folds=3 "
+        "treebank.fold=1",
         "vectors.file=vectors.vec vectors.limit=10 vectors.restrict=true",
         "second_pass.policy=mixed second_pass.exploration_probability=0.5",
         (

@@ -7,6 +7,8 @@ import random
 import numpy as np
 import pytest
 
+from oracles import Trees
+from oracles.attardi.system import parseable
 from parser.data.treebank import Sentence, TreebankError
 from parser.settings import SettingsError
 from parser.training.examples.corpus import Corpus
@@ -100,6 +102,26 @@ def test_a_sentence_that_takes_long_to_be_made_projective_is_named(tmp_path, mon
     monkeypatch.setattr("parser.training.examples.corpus.MAX_TOKENS_TO_PROJECTIVIZE", 3)
     with pytest.raises(TreebankError, match=r"line 6, sentence 2: 4 words .* 3 words"):
         corpus(path)
+
+
+@pytest.mark.parametrize("model", [(), ("model=linear",)])
+def test_trees_that_the_oracle_does_not_take_are_named_before_the_first_pass(tmp_path, model):
+    beyond = sentence([3, 0, 2, 1])
+    assert not parseable(Trees.from_heads([beyond.heads]), 2)[0]
+    path = write_conllu(tmp_path / "train.conllu", [sentence([0, 1]), beyond, beyond])
+    text = path.read_text(encoding="utf-8").replace("\n\n1", "\n\n# sent_id = s2\n1", 1)
+    path.write_text(text, encoding="utf-8")
+    attardi = "system=attardi", *model
+    with pytest.raises(
+        TreebankError,
+        match=r"train\.conllu, line 4, sentence 2 \(sent_id s2\): oracle=attardi_tabular needs "
+        r"gold trees that system=attardi can parse, and this tree is not one "
+        r"\(nor are 1 after it\); choose oracle=attardi_search, or leave the sentence out$",
+    ):
+        corpus(path, *attardi, "oracle=attardi_tabular")
+    corpus(path, *attardi, "oracle=attardi_search")
+    write_conllu(path, [sentence([0, 1]), sentence([2, 0, 2])])
+    corpus(path, *attardi, "oracle=attardi_tabular")
 
 
 def test_training_tells_what_is_odd_in_its_sentences(tmp_path, caplog):

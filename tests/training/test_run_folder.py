@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from parser.model.loading import load
 from parser.model_folder import SETTINGS, ModelError
 from parser.storage import write_json
 from parser.training import run_folder
@@ -72,6 +73,51 @@ def test_what_dead_processes_left_is_removed_at_the_start(tmp_path):
         assert {path.name for path in tmp_path.iterdir()} == {".lock", "mine.txt"}
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "model/__init__.py",
+        "model/settings.json",
+        "model/README.md",
+        "model",
+        "metrics.json",
+        "run.json",
+    ],
+)
+def test_what_no_run_has_written_stays(tmp_path, treebank, path):
+    mine = tmp_path / "project" / path
+    mine.parent.mkdir(parents=True)
+    mine.write_text('{"accuracy": 1}')
+    (mine.parent / "notes.txt").touch()
+    before = contents(tmp_path / "project")
+    named = "model" if path.startswith("model") else path
+    for resume in ("true", "false"):
+        with pytest.raises(
+            RunFolderError,
+            match=rf"/{named}: .* of optimal-step.*; choose another hydra\.run\.dir$",
+        ):
+            train(run(treebank, f"resume={resume}"), tmp_path / "project")
+    assert contents(tmp_path / "project") == before
+
+
+@pytest.mark.parametrize("settings", [b"[]", None])
+def test_a_damaged_model_and_events_of_others_hinder_no_run(tmp_path, treebank, settings):
+    folder = tmp_path / "run"
+    (folder / "model").mkdir(parents=True)
+    train(run(treebank), folder)
+    (folder / "model" / "classifier.safetensors").write_bytes(b"")
+    if settings is None:
+        (folder / "model" / SETTINGS).unlink()
+    else:
+        (folder / "model" / SETTINGS).write_bytes(settings)
+    (folder / "events.out.tfevents.1.mine").write_bytes(b"others")
+    train(run(treebank, "resume=false"), folder)
+    events = [path.read_bytes() for path in folder.glob("events.*")]
+    assert b"others" in events
+    assert len(events) == 2  # no curves of the run before
+    load(folder)
+
+
 def test_a_finished_run_is_kept_and_not_replaced_by_another_unless_asked(
     tmp_path, treebank, caplog
 ):
@@ -130,6 +176,21 @@ def test_what_was_saved_is_read_before_a_run_says_that_it_is_done(
     with pytest.raises(ModelError, match=SETTINGS):
         train(run_alone(treebank, *few), tmp_path / "run")
     assert not (tmp_path / "run" / "metrics.json").exists()
+
+
+@pytest.mark.parametrize("part", ["classifier.safetensors", "vocabularies.json", SETTINGS])
+def test_a_finished_run_with_a_damaged_model_is_no_success(tmp_path, treebank, part):
+    train(run(treebank), tmp_path / "run")
+    (tmp_path / "run" / "model" / part).write_bytes(b"{")
+    with pytest.raises(
+        ModelError, match=rf"its model is damaged: .*{part}.*; resume=false trains it again$"
+    ):
+        train(run(treebank), tmp_path / "run")
+    (tmp_path / "run" / "model" / part).unlink()
+    with pytest.raises(ModelError, match=r"resume=false trains it again$"):
+        train(run(treebank), tmp_path / "run")
+    train(run(treebank, "resume=false"), tmp_path / "run")
+    train(run(treebank), tmp_path / "run")
 
 
 def test_a_run_that_started_over_can_be_resumed(tmp_path, treebank):

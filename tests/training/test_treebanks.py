@@ -17,13 +17,18 @@ from parser.commands import get, pack, serve, train_tokenizer
 from parser.decoding.parse_options import ParseOptions
 from parser.decoding.predictor import load_model
 from parser.model.loading import load
+from parser.model.trained_model import TrainedModel
 from parser.model_folder import INDEX, MODEL, TOKENIZER, ModelError, text_files, text_folder
+from parser.settings import SettingsError
+from parser.settings.given import Given
+from parser.settings.plan import plan
 from parser.text.pipeline import TextPipeline
 from parser.text.tokens import TokenizerError
+from parser.training.examples.corpus import Corpus
 from parser.training.observers.console import final_table
 from parser.training.run import train
 from tests.parsed_files import parse_file
-from tests.toy import planned, sentence, write_conllu
+from tests.toy import planned, sentence, settings, write_conllu
 from tests.training.small_runs import TEXT, run_alone
 
 FEW = [
@@ -130,6 +135,23 @@ def test_training_goes_on_with_a_known_treebank_or_the_first(
         assert {*load(folder).vocabularies.treebanks} == {"left", "right"}
         assert Parser.load(folder).parse(WORDS) == Parser.load(folder, treebank=taken).parse(WORDS)
         assert Parser.load(folder, treebank="left").parse(WORDS)[0].heads == to_the_left(4)
+
+
+def test_a_treebank_that_is_named_by_hand_must_be_known(trained, files):
+    word = "treebank.name=lefft"
+    part = [f"treebank.train={files[0]}", "treebank.dev=null", "treebank.test=null", *FEW]
+    words = [word, *part, f"start={trained[0]}", "second_pass.epochs=2"]
+    with pytest.raises(
+        SettingsError,
+        match=r"^treebank\.name=lefft is unknown \(did you mean left\?\); the model knows right, "
+        r"left; treebank\.train=\{lefft: FILE\} adds one$",
+    ):
+        Corpus.continued(plan(settings(*words), Given(words)), TrainedModel.load(trained[0]))
+    by_config = ["treebank=hu", *words[1:]]
+    known = Corpus.continued(
+        plan(settings(*by_config), Given(by_config)), TrainedModel.load(trained[0])
+    )
+    assert known.vocabularies.treebanks == ["right", "left"]
 
 
 def test_training_goes_on_with_several_under_other_names(trained, files, tmp_path):

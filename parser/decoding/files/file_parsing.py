@@ -98,10 +98,9 @@ class FileCounts:
     unused_lexicon: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        return (
-            f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; "
-            f"{never_seen(self.unknown, self.words)}"
-        )
+        size = f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}"
+        unseen = never_seen(self.unknown, self.words)
+        return f"{size}; {unseen}" if unseen else size
 
     def warnings(self) -> list[str]:
         """Return warnings for the user, such as the number of refused sentences."""

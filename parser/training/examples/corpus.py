@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import oracles
+from oracles.errors import did_you_mean
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.conllu.checks import EMPTY, counted
@@ -36,7 +37,13 @@ from parser.lattices.gold_paths import MissingPath
 from parser.model.parser_model import ParserModel
 from parser.model.trained_model import TrainedModel
 from parser.settings.groups import SettingsError, TrainingTrees, VectorSettings
-from parser.settings.plan import NetworkPlan, Plan
+from parser.settings.plan import (
+    ExplorationPlan,
+    NetworkPlan,
+    OnlinePlan,
+    Plan,
+    StructuredPlan,
+)
 from parser.training.examples.augmentation import copies_of
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticeSplit, within_lookahead
@@ -91,6 +98,7 @@ def _read_splits(plan: Plan) -> _TreebankSplits:
     _report_known(train, others.values())
     if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
+    _check_gold_trees(plan, train)
     known_sentences = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
     return _TreebankSplits(train, known_sentences, others, lattices)
 
@@ -296,6 +304,31 @@ def _check_lengths(train: Treebank) -> None:
         )
 
 
+def _check_gold_trees(plan: Plan, train: Treebank) -> None:
+    """Refuse trees that a pass gives to the oracle as they are, and that the oracle refuses."""
+    asking = ExplorationPlan, OnlinePlan, StructuredPlan
+    kinds = {pass_plan.trees for pass_plan in plan.passes if isinstance(pass_plan, asking)}
+    if not kinds - {TrainingTrees.projectivized}:
+        return
+    oracle = plan.oracle.create()
+    refused = ~oracle.takes(train.trees)
+    if TrainingTrees.original not in kinds:
+        refused &= train.trees.projective
+    if refused.any():
+        sentences = np.flatnonzero(refused).tolist()
+        needed = (
+            f"gold trees that system={oracle.system} can parse"
+            if oracle.needs_parseable_gold
+            else "other gold trees"
+        )
+        more = f" (nor are {len(sentences) - 1:,} after it)" if len(sentences) > 1 else ""
+        choices = " or ".join(f"oracle={name}" for name in oracle.alternatives)
+        raise TreebankError(
+            f"{train[sentences[0]].where}: oracle={oracle.name} needs {needed}, and this tree is "
+            f"not one{more}; {f'choose {choices}, or ' if choices else ''}leave the sentence out"
+        )
+
+
 def _vocabularies(
     plan: Plan,
     network: NetworkPlan | None,
@@ -459,8 +492,16 @@ def _extended(
 def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
     """Return, and log, the treebank of the model that sentences are read as: the one with the
     run's name, else the first.
+
+    Raises:
+        SettingsError: the name was given by hand, and the model does not know it.
     """
     treebanks, name = model.vocabularies.treebanks, str(plan.labels["treebank"])
+    if plan.names_treebank and name not in treebanks:
+        raise SettingsError(
+            f"treebank.name={name} is unknown{did_you_mean(name, treebanks)}; the model knows "
+            f"{', '.join(treebanks)}; treebank.train={{{name}: FILE}} adds one"
+        )
     chosen = name if name in treebanks else treebanks[0]
     told = (
         "%s knows several treebanks (%s): these sentences are read as %s; "
@@ -630,7 +671,8 @@ def _report_unknown(
     words with an unknown relation are always wrong.
     """
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
-    log.info("%-5s %s", split, never_seen(counts, treebank.n_words))
+    if unseen := never_seen(counts, treebank.n_words):
+        log.info("%-5s %s", split, unseen)
     new = Counter(
         deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations
     )
