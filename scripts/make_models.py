@@ -51,7 +51,7 @@ from parser.data.changed_text import (
 )
 from parser.evaluation.scores import evaluate_files
 from parser.model.packs import fetch, read_index
-from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL, text_folder
+from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL, SEGMENTER, text_folder
 from parser.storage import replacing, write_json
 from parser.text.pipeline import TextPipeline
 from parser.text.tokens import read_paragraphs, text_of
@@ -359,7 +359,9 @@ def make(
 def _with_new_tokenizers(
     model: Path, pack: str, members: dict[str, Wanted], treebanks: Path, output: Path
 ) -> None:
-    """Unpack a model, and train its tokenizers; its card loses what make() adds."""
+    """Unpack a model, and train its tokenizers, and its segmenter if it has one, as it was chosen
+    on dev; the card loses what make() adds.
+    """
     with zipfile.ZipFile(output / f"{pack}.zip") as packed:
         packed.extractall(model)
     for member in members.values():
@@ -368,6 +370,7 @@ def _with_new_tokenizers(
             *("--train", str(member.files(treebanks, "train"))),
             *("--dev", str(member.files(treebanks, "dev"))),
             *(("--treebank", member.treebank) if member.together else ()),
+            *(() if [*model.rglob(SEGMENTER)] else ("--segmenter", "none")),
         )
     card = model / CARD
     text = card.read_text(encoding="utf-8").partition(f"\n## {_ADDED_TO_CARDS}")[0]
