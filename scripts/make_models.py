@@ -295,6 +295,7 @@ def make(
         run: the folder of the training; None: train the tokenizers of the existing pack alone.
         output: the folder of the packs.
     """
+    before = json.loads((output / INDEX).read_text(encoding="utf-8"))
     wanted = next(iter(members.values()))
     words = [*_training_files(members, treebanks), f"recipe={wanted.recipe}", *wanted.settings]
     if run is not None:
@@ -335,7 +336,8 @@ def make(
         member = members[name]
         folder, _, release = known()[member.treebank]
         if run is None:  # the speeds of all models are measured on one machine
-            measured["words_per_second"] = index[name]["words_per_second"]
+            kept = "words_per_second", "command", "words", "training_seconds"
+            measured |= {key: before[name][key] for key in kept}
         index[name] |= {
             "language": member.language,
             "treebank": f"{folder} {release}",

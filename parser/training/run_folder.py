@@ -57,8 +57,8 @@ CHECKPOINT = "checkpoint.safetensors"
 MANIFEST = "run.json"
 _LOCK = ".lock"
 _EVENTS = "events.out.tfevents.*"
-# In every file of events of a run: the settings as text.
-_OUR_EVENTS = b"settings/text_summary"
+# In every file of events of a run: its settings, as text or as TensorBoard's hyperparameters.
+_OUR_EVENTS = b"settings/text_summary", b"_hparams_/"
 # A model's folder has one of these; a damaged one has nothing besides these and other parts.
 _MAIN_PARTS = {SETTINGS, VOCABULARIES, TENSORS, WEIGHTS}
 _PARTS = {*_MAIN_PARTS, *TEXT_FILES, TEXT, UDPIPE_TOKENIZER, SUBWORD_TOKENIZER, CARD, EXAMPLE, HELD}
@@ -217,8 +217,11 @@ def start_over(folder: Path) -> None:
     """Remove the files of an earlier run, except its model,
     which stays until the new one is complete.
     """
-    events = [path for path in folder.glob(_EVENTS) if _OUR_EVENTS in path.read_bytes()]
-    for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *events):
+    ours = [folder / name for name in (METRICS, MANIFEST, CHECKPOINT)]
+    for path in folder.glob(_EVENTS):
+        content = path.read_bytes()
+        ours += [path] * any(mark in content for mark in _OUR_EVENTS)
+    for path in ours:
         path.unlink(missing_ok=True)
 
 

@@ -114,7 +114,7 @@ def test_a_damaged_model_and_events_of_others_hinder_no_run(tmp_path, treebank, 
     train(run(treebank, "resume=false"), folder)
     events = [path.read_bytes() for path in folder.glob("events.*")]
     assert b"others" in events
-    assert len(events) == 2  # no curves of the run before
+    assert len(events) == 3  # two of this run, and none of the run before
     load(folder)
 
 
