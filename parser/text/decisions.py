@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from parser.kernels import kernel
+from parser.kernels.interpreted import Briefly
 
 # A weight is a number of these steps, from -127 to 127.
 STEP = 0.04
@@ -105,9 +106,10 @@ def are_known(weights: np.ndarray, templates: np.ndarray, values: np.ndarray) ->
     """
     atoms, keys = np.zeros(templates.max() + 1, np.uint64), np.empty(1, np.uint64)
     known = np.empty(len(values), np.bool_)
-    for place, value in enumerate(values):
-        atoms[templates[0, 0]] = value
-        known[place] = score(weights, atoms, templates[:1], keys) != 0
+    with Briefly()(0):  # too little to compile it for
+        for place, value in enumerate(values):
+            atoms[templates[0, 0]] = value
+            known[place] = score(weights, atoms, templates[:1], keys) != 0
     return known
 
 

@@ -1,5 +1,6 @@
 """The first words of a process are handled without compiling anything, with the same results."""
 
+import json
 import os
 import random
 import subprocess
@@ -32,6 +33,7 @@ from parser.kernels.interpreted import (
     instead_of,
 )
 from parser.model.trained_model import TrainedModel
+from parser.model_folder import TOKENIZER
 from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
 from tests.forked import works
@@ -142,9 +144,15 @@ def test_every_system_makes_the_same_trees(monkeypatch, name, beam):
     assert trees[0] == trees[1]
 
 
-def test_a_command_compiles_nothing_for_a_sentence(tmp_path, monkeypatch):
+@pytest.mark.parametrize("older", [False, True])
+def test_a_command_compiles_nothing_for_a_sentence(tmp_path, monkeypatch, older):
     small_model("lemmas").save(tmp_path / "model")
     save_tiny_tokenizer(tmp_path / "model")
+    if older:  # places that training never saw are closed when it is loaded
+        path = tmp_path / "model" / TOKENIZER
+        settings = json.loads(path.read_text("utf-8"))
+        del settings["dashes_in_tokens"]
+        path.write_text(json.dumps(settings), "utf-8")
     (tmp_path / "in.txt").write_text("a b c. d e\n")
     command = str(tmp_path / "model"), str(tmp_path / "in.txt"), "--text", "--allow-missing-columns"
     said = python(tmp_path / "kernels", COMMAND, *command)
