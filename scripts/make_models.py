@@ -295,7 +295,6 @@ def make(
         run: the folder of the training; None: train the tokenizers of the existing pack alone.
         output: the folder of the packs.
     """
-    before = json.loads((output / INDEX).read_text(encoding="utf-8"))
     wanted = next(iter(members.values()))
     words = [*_training_files(members, treebanks), f"recipe={wanted.recipe}", *wanted.settings]
     if run is not None:
@@ -330,6 +329,7 @@ def make(
             }
             _add_to_card(model / CARD, member, measured, sources[name])
             entries[name] = measured
+        before = json.loads((output / INDEX).read_text(encoding="utf-8"))
         _run("pack", str(model), "-o", str(output / f"{pack}.zip"), *options)
     index = json.loads((output / INDEX).read_text(encoding="utf-8"))
     for name, measured in entries.items():
@@ -337,7 +337,7 @@ def make(
         folder, _, release = known()[member.treebank]
         if run is None:  # the speeds of all models are measured on one machine
             kept = "words_per_second", "command", "words", "training_seconds"
-            measured |= {key: before[name][key] for key in kept}
+            measured |= {key: before[name][key] for key in kept if key in before[name]}
         index[name] |= {
             "language": member.language,
             "treebank": f"{folder} {release}",

@@ -211,7 +211,7 @@ def test_treebanks_of_other_kinds_are_of_the_same_release(tmp_path):
     assert make_models.MODELS["en-text"].others == make_models.MODELS["en"].others
 
 
-_TOGETHER = ("cy-tuned", "ga-tuned")
+_TOGETHER = ("hy-tuned", "ko-tuned")
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def commands(monkeypatch, treebanks) -> list[tuple[str, ...]]:
             folder = Path(words[-1].partition("=")[2])
             write_told_apart(folder / MODEL, treebanks)
             write_json(folder / "metrics.json", {"train": {"words": 99}, "cpu_seconds": 60.0})
-        else:
+        elif command == "pack":
             monkeypatch.setattr(sys, "argv", ["pack", *words])
             pack.main()
 
@@ -277,27 +277,39 @@ def test_one_model_of_several_treebanks_has_a_name_for_each(
     output.mkdir()
     write_json(output / INDEX, {})
     make_models.make("tuned", members, treebanks, tmp_path / "run", output)
-    assert measured == [("cy", "cy_ccg-ud-test.conllu"), ("ga", "ga_idt-ud-test.conllu")]
+    assert measured == [("hy", "hy_bsut-ud-test.conllu"), ("ko", "ko_gsd-ud-test.conllu")]
     index = json.loads((output / INDEX).read_text(encoding="utf-8"))
     assert {name: (of["file"], of["as_treebank"], of["words"]) for name, of in index.items()} == {
-        "cy-tuned": ("tuned.zip", "cy", 42),
-        "ga-tuned": ("tuned.zip", "ga", 84),
+        "hy-tuned": ("tuned.zip", "hy", 42),
+        "ko-tuned": ("tuned.zip", "ko", 84),
     }
     (train, *words) = commands[0]
-    folders = {"cy": "UD_Welsh-CCG/cy_ccg", "ga": "UD_Irish-IDT/ga_idt"}
-    cy, ga = (f"{treebanks.as_posix()}/{folder}-ud" for folder in folders.values())
+    folders = {"hy": "UD_Armenian-BSUT/hy_bsut", "ko": "UD_Korean-GSD/ko_gsd"}
+    hy, ko = (f"{treebanks.as_posix()}/{folder}-ud" for folder in folders.values())
     assert (train, *words[:2]) == (
         "train",
-        f"treebank.train={{cy: [{', '.join(3 * [f'{cy}-train.conllu'])}], "
-        f"ga: [{', '.join(2 * [f'{ga}-train.conllu'])}]}}",
-        f"treebank.dev={{cy: [{cy}-dev.conllu], ga: [{ga}-dev.conllu]}}",
+        f"treebank.train={{hy: [{', '.join(3 * [f'{hy}-train.conllu'])}], "
+        f"ko: [{', '.join(2 * [f'{ko}-train.conllu'])}]}}",
+        f"treebank.dev={{hy: [{hy}-dev.conllu], ko: [{ko}-dev.conllu]}}",
     )
-    assert f"'{words[0]}'" in index["cy-tuned"]["command"]
+    assert f"'{words[0]}'" in index["hy-tuned"]["command"]
     with zipfile.ZipFile(output / "tuned.zip") as packed:
         card = packed.read(CARD).decode()
         assert {f"text/{name}/{EXAMPLE}" for name in folders} < {*packed.namelist()}
-    for language, folder in (("Welsh", "UD_Welsh-CCG 2.16"), ("Irish", "UD_Irish-IDT 2.6")):
+    for language, folder in (
+        ("Armenian", "UD_Armenian-BSUT 2.16"),
+        ("Korean", "UD_Korean-GSD 2.10"),
+    ):
         assert f"## Licence and limits, {language}\n\nThe model is derived from {folder} " in card
+    # again, with new tokenizers alone
+    commands.clear()
+    make_models.make("tuned", members, treebanks, None, output)
+    assert [(command, words[-2:]) for command, *words in commands[:2]] == [
+        ("train_tokenizer", ["--segmenter", "none"])
+    ] * 2
+    assert json.loads((output / INDEX).read_text(encoding="utf-8")) == index
+    with zipfile.ZipFile(output / "tuned.zip") as packed:
+        assert packed.read(CARD).decode() == card
 
 
 def test_without_the_treebanks_the_error_of_training_is_the_last_line(tmp_path, capfd):
