@@ -257,6 +257,7 @@ class Parser:
             )
         single_root = truth("single_root", single_root)
         allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
+        fit_tags = truth("fit_tags", fit_tags)
         word_columns = [
             read_words(sentence, number) for number, sentence in enumerate(sentences, 1)
         ]
@@ -338,12 +339,15 @@ class Parser:
         Raises:
             InputError: the text is not a str, or has half of a surrogate pair, which is not a
                 character; or ``sentences`` or ``tokens`` has an unknown value.
+            OptimalStepError: the value of a boolean option is not a boolean.
             TokenizerError: there is no tokenizer, or no segmenter to find sentences.
             MissingColumnsError: the model reads tags, which text does not have.
         """
         if not isinstance(text, str):
             raise InputError(f"{named(text)} is not text; give a str")
         _check_text_options(sentences, tokens)
+        single_root = truth("single_root", single_root)
+        allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
         _check_characters(text, "the text")
         tokenized = self._pipeline(tokens).read(text, SentenceEnds(sentences))
         if is_conllu(text):
@@ -410,6 +414,7 @@ class Parser:
         Raises:
             InputError: an item is neither a text nor a sentence; the message gives its number,
                 from 1. Or an option has an unknown value.
+            OptimalStepError: the value of a boolean option is not a boolean.
             TokenizerError: there is no tokenizer for texts, or no segmenter to find sentences.
             MissingColumnsError: an item lacks a column that the model reads.
         """
@@ -426,10 +431,10 @@ class Parser:
             int(batch_size),
             SentenceEnds(sentences),
             tokens,
-            single_root,
-            allow_missing_columns,
+            truth("single_root", single_root),
+            truth("allow_missing_columns", allow_missing_columns),
         )
-        return _shown(results, texts) if progress else results
+        return _shown(results, texts) if truth("progress", progress) else results
 
     def _piped(
         self,

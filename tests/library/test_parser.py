@@ -212,7 +212,7 @@ def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
         ]
 
 
-def test_options_that_are_true_or_false(folder, parser):
+def test_options_that_are_true_or_false(folder, parser, reader):
     """A bool of numpy, 0 and 1 are meant so; the text "no" is true for Python, so it is refused,
     as is any other value.
     """
@@ -225,17 +225,28 @@ def test_options_that_are_true_or_false(folder, parser):
             FORMS, single_root=bool(value)
         )
         assert parser.parse(FORMS, allow_missing_columns=value)
+        assert parser.parse(FORMS, fit_tags=value)
+        assert reader.parse_text("a b.", single_root=value) == reader.parse_text(
+            "a b.", single_root=bool(value)
+        )
+        assert [*reader.pipe(["a b."], single_root=value, allow_missing_columns=value)]
     for value in ("no", "", "False", 2, -1, 0.0, [], np.array(False)):
         for option in ("int8", "rerank"):
             with pytest.raises(
                 OptimalStepError, match=f"{option}=.* is not possible; give True or False"
             ):
                 Parser.load(folder, beam=2, **{option: value})
-        for option in ("single_root", "allow_missing_columns"):
-            with pytest.raises(
-                OptimalStepError, match=f"{option}=.* is not possible; give True or False"
-            ):
-                parser.parse(FORMS, **{option: value})
+        for function, words, *names in (
+            (parser.parse, FORMS, "single_root", "allow_missing_columns", "fit_tags"),
+            (reader.parse_text, "a b.", "single_root", "allow_missing_columns"),
+            # refused when called, not when the first result is asked for
+            (reader.pipe, FORMS, "single_root", "allow_missing_columns", "progress"),
+        ):
+            for option in names:
+                with pytest.raises(
+                    OptimalStepError, match=f"{option}=.* is not possible; give True or False"
+                ):
+                    function(words, **{option: value})
 
 
 def test_a_sentence_is_written_as_conllu(parser):
