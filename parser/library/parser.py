@@ -130,8 +130,9 @@ class Parser:
         Args:
             folder: the folder, or a name that ``optimal-step get`` lists, such as ``en``.
             device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
-            tokenizer: the tokenizer of another model for parse_text(), its file tokenizer.json or
-                the model's folder; None: the tokenizer in the model folder, if there is one.
+            tokenizer: the tokenizer of another model for parse_text(): the model's name or folder,
+                or its file tokenizer.json; None: the tokenizer in the model folder, if there is
+                one.
             beam: items of the beam, 1 for greedy parsing; None: as the model folder says.
             merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``;
                 None: as the folder says.
@@ -178,7 +179,8 @@ class Parser:
         loaded._called, loaded._abbreviations = Path(folder), short
         files = [
             None if path is None else Path(path).absolute()
-            for path in (tokenizer, lexicon, abbreviations)
+            # of a tokenizer its file, as a name is no path
+            for path in (None if pipeline is None else pipeline.path, lexicon, abbreviations)
         ]
         loaded._options = (
             named,
