@@ -243,11 +243,12 @@ class Parser:
                 kept if the transition system can make all of them together, otherwise as many as
                 possible.
             deprels: with ``heads``: the relations of the given arcs, None for unknown relations.
+                The root of a sentence has the relation ``root``, and no other word has it.
             fit_tags: predict tags and lemmas that fit the given tags; False: as if none were given.
 
         Raises:
             InputError: the input has something other than sentences and words,
-                or the given heads are not part of a tree.
+                the given heads are not part of a tree, or a given relation does not fit the root.
             OptimalStepError: the value of a boolean option is not a boolean.
             GivenArcsError, BeamError: this model, or its search, cannot keep given arcs.
             MissingColumnsError: the words lack a column that the model reads.
@@ -268,7 +269,7 @@ class Parser:
         arcs = (
             None
             if heads is None and deprels is None
-            else GivenArcs(*read_arcs(word_columns, heads, deprels, single_root))
+            else GivenArcs(*read_arcs(word_columns, heads, deprels, single_root, self.model.system))
         )
         return ParsedSentences(self._trees(word_columns, single_root, arcs, fit_tags))
 
