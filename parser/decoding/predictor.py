@@ -60,7 +60,7 @@ def load_model(folder: Path, options: ParseOptions) -> ParserModel:
                 if treebanks
                 else "this model has only one treebank; omit --treebank"
             )
-            near = did_you_mean(treebank, treebanks)
+            near = did_you_mean(str(treebank), treebanks)  # in Python, it may be anything
             raise ModelError(
                 f"{folder}: the model was not trained on a treebank {treebank!r}{near}; {fix}"
             )

@@ -167,9 +167,10 @@ def _word_values(
     name: str, values: Iterable[Iterable[Any]], sentences: Sequence[WordColumns]
 ) -> list[list[Any]]:
     """Return the values given for the words of each sentence, from any iterables."""
+    given: Iterable[Any] = values if isinstance(values, Iterable) else [values]
     lists = [
         None if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
-        for item in values
+        for item in given
     ]
     if [None if item is None else len(item) for item in lists] != [
         len(sentence.forms) for sentence in sentences

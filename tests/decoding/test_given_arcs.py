@@ -449,6 +449,8 @@ def test_the_library_takes_arcs_of_any_kind_and_relations_that_the_model_does_no
         ([[None] * 3], [["x"]], "deprels= must have a list"),
         ([[None] * 3], ["xyz"], "deprels= must have a list"),
         ([None], None, "heads= must have a list"),
+        (5, None, "heads= must have a list for each sentence"),
+        ([[None] * 3], 5, "deprels= must have a list for each sentence"),
         ([[None] * 3], [["x", 2, "z"]], "sentence 1: the relation int 2 is neither a str nor None"),
         (None, [[None] * 3], "add heads="),
         (

@@ -30,7 +30,7 @@ from parser.decoding.parse_options import TagUse
 from parser.decoding.search import parse, search_for
 from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
-from parser.model_folder import TOKENIZER
+from parser.model_folder import TOKENIZER, ModelError
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
 from tests.forked import new_python
@@ -247,6 +247,17 @@ def test_options_that_are_true_or_false(folder, parser, reader):
                     OptimalStepError, match=f"{option}=.* is not possible; give True or False"
                 ):
                     function(words, **{option: value})
+
+
+def test_devices_and_treebanks_of_any_type(folder, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for device in ("cuda", "gpu", "cuda:1", 3, None):
+        with pytest.raises(ModelError, match=f"there is no device '{device}' here; ") as raised:
+            Parser.load(folder, device=device)
+        assert "did you mean" not in str(raised.value), "it is not here, either"
+    for treebank in (3, ["a"], b"a"):
+        with pytest.raises(ModelError, match="the model was not trained on a treebank"):
+            Parser.load(folder, treebank=treebank)
 
 
 def test_a_sentence_is_written_as_conllu(parser):
