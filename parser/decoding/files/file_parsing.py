@@ -515,14 +515,7 @@ class ChunkParser:
         """
         if self._predictor.tag_use is not TagUse.FILL:
             return []
-        columns = [
-            {name: sentence.column(number) for name, number in PREDICTED.items()}
-            for sentence in sentences
-        ]
-        return [
-            {name: values for name, values in sentence_columns.items() if {*values} - {EMPTY}}
-            for sentence_columns in columns
-        ]
+        return [given_tags(sentence) for sentence in sentences]
 
     def _check_given_arcs(self, sentence: RawSentence, strict: bool) -> None:
         """Refuse a sentence whose given heads cannot be part of a tree, or whose given relations do
@@ -602,6 +595,12 @@ class ChunkParser:
             first, *others = copies
             between = _missing_end(sentence)
             yield between.join([first, *(copy.removeprefix(BYTE_ORDER_MARK) for copy in others)])
+
+
+def given_tags(sentence: RawSentence) -> dict[str, list[str]]:
+    """Return the columns of tags and lemmas that are not ``_`` throughout."""
+    columns = {name: sentence.column(number) for name, number in PREDICTED.items()}
+    return {name: values for name, values in columns.items() if {*values} - {EMPTY}}
 
 
 def tags_to_write(
