@@ -130,7 +130,7 @@ def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> I
             yield named
         if sentence is not None:
             return
-    if sentence is not None and not has_trees:
+    if sentence is not None and n and not has_trees:
         raise OptimalStepError(
             f"{path}: there is no sentence {sentence}; give a number from 1 to {n}, or a sent_id"
         )

@@ -76,8 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "the tokenizer of another model, its file tokenizer.json or its folder (default: "
-            "the model's own)"
+            "the tokenizer of another model: the model's name or folder, or its file "
+            "tokenizer.json (default: the model's own)"
         ),
     )
     parser.add_argument(

@@ -137,6 +137,10 @@ def _sentence(path: str, wanted: str) -> RawSentence:
         n += len(sentence) > 0
         if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
             return sentence
+    if not n:
+        raise OptimalStepError(
+            f"{path}: there is no sentence in this file, so there is nothing to trace"
+        )
     raise OptimalStepError(
         f"{path}: there is no sentence {wanted}; give a number from 1 to {n}, or a sent_id"
     )

@@ -24,8 +24,9 @@ import numpy as np
 import oracles
 from oracles import NOT_APPLICABLE
 from oracles.errors import OptimalStepError
-from parser.conllu.checks import UNKNOWN_HEAD
+from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, LineError, shortened
 from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.vocabulary import UD_ROOT
 from parser.decoding.greedy.batched import Allowed, BatchedParser, Restriction, StepProbabilities
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import optimal_transitions, query, required_root_relation
@@ -142,6 +143,39 @@ def steps_keeping(
         return restrict
 
     return restriction_of
+
+
+def root_fault(
+    system: TransitionSystem,
+    single_root: bool,
+    heads: Sequence[int],
+    deprels: Sequence[str],
+    none: str = EMPTY,
+) -> LineError | None:
+    """Return why the first of the given relations does not fit its head; None if all fit.
+
+    As in predicted trees, words with head 0 have the relation ``root``, or a subtype of it, and no
+    other word has ``root``. All relations fit where those of predicted trees are free: with several
+    roots, and with a model that does not know ``root``.
+
+    Args:
+        heads, deprels: of a sentence, see GivenArcs.
+        none: what the user writes if no relation is given.
+    """
+    if required_root_relation(system, single_root) == NO_NODE:
+        return None
+    for row, (head, deprel) in enumerate(zip(heads, deprels, strict=True)):
+        if deprel == EMPTY or head == UNKNOWN_HEAD:
+            continue
+        if head == 0 and deprel.partition(":")[0] != UD_ROOT:
+            fix = f"give {UD_ROOT}, or {none}"
+        elif head and deprel == UD_ROOT:
+            fix = f"give another relation, or {none}"
+        else:
+            continue
+        which = f"word {row + 1}, with head {head}"
+        return LineError(row, f"{which}, cannot have the relation {shortened(deprel)}; {fix}")
+    return None
 
 
 def has_exact_oracle(system: TransitionSystem | type[TransitionSystem]) -> bool:

@@ -231,8 +231,8 @@ class ParseOptions:
     )
     tokenizer: Path | None = option(
         None,
-        "with --text: the tokenizer of another model, "
-        "its file tokenizer.json or its folder (default: the model's own)",
+        "with --text: the tokenizer of another model: the model's name or folder, "
+        "or its file tokenizer.json (default: the model's own)",
         _TEXT,
         metavar="FILE",
     )

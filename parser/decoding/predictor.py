@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, cast
@@ -60,7 +61,7 @@ def load_model(folder: Path, options: ParseOptions) -> ParserModel:
                 if treebanks
                 else "this model has only one treebank; omit --treebank"
             )
-            near = did_you_mean(treebank, treebanks)
+            near = did_you_mean(str(treebank), treebanks)  # in Python, it may be anything
             raise ModelError(
                 f"{folder}: the model was not trained on a treebank {treebank!r}{near}; {fix}"
             )
@@ -316,12 +317,12 @@ class TagPredictor:
         Args:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: for each sentence, tags that the predicted tags and lemmas are to fit.
-            fixed: for each sentence, tags that replace predicted ones everywhere;
-                ``given`` is then not read.
+            fixed: for each sentence, tags that replace predicted ones everywhere; they come before
+                given ones.
         """
         if fixed:
             sentences = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets))
-            given = fixed
+            given = [_merged(*both) for both in zip(fixed, given or repeat({}), strict=False)]
         all_tags = self._vocabularies.tags
         given_values: dict[str, list[str]] = {
             column: [""] * int(sentences.offsets[-1]) for column in all_tags if any(given)
@@ -397,6 +398,20 @@ class TagPredictor:
                     symbol_numbers.get(value, NO_NODE) for value in columns[column]
                 ]
         return numbers_by_column
+
+
+def _merged(fixed: GivenTags, given: GivenTags) -> GivenTags:
+    """Return the given tags of a sentence, with the fixed ones in their place."""
+    return {
+        **given,
+        **{
+            column: [
+                other if value == EMPTY else value
+                for value, other in zip(values, given.get(column, values), strict=True)
+            ]
+            for column, values in fixed.items()
+        },
+    }
 
 
 class _Fit:

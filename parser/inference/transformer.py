@@ -268,7 +268,9 @@ class FrozenTransformer:
             )
         if some_layers:
             by_layer = [np.concatenate(parts) for parts in zip(*some_layers, strict=True)]
-        return np.stack([over.vectors(vectors) for vectors in by_layer], axis=1).astype(np.float16)
+        vectors_by_layer = np.stack([over.vectors(vectors) for vectors in by_layer], axis=1)
+        with np.errstate(under="ignore"):  # the smallest values become 0, as they should
+            return vectors_by_layer.astype(np.float16)
 
     def _read(self, pieces: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
         """Return float32[pieces, width] of each layer that is returned.

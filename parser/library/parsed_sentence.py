@@ -15,9 +15,11 @@ from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, UNKNOWN_HEAD, counted, shortened, tree_faults
 from parser.conllu.dicts import dicts_of
 from parser.data.attributes import PREDICTED
+from parser.decoding.given_arcs import root_fault
 from parser.drawing import LONGEST, DrawnTree, as_text
 from parser.drawing.html import drawing
 from parser.text.tokens import Token, conllu_rows, text_of
+from parser.transitions.system import TransitionSystem
 
 Word = str | Sequence[str | None] | Mapping[str, Any]
 """A form; a tuple (form, upos, xpos, feats), of which only the form is required;
@@ -113,13 +115,17 @@ def read_arcs(
     heads: Iterable[Iterable[int | None]] | None,
     deprels: Iterable[Iterable[str | None]] | None,
     single_root: bool,
+    system: TransitionSystem,
 ) -> tuple[list[list[int]], list[list[str]] | None]:
     """Return the given arcs of sentences: heads, UNKNOWN_HEAD where there is none, and relations,
     ``_`` where there is none.
 
+    Args:
+        system: makes the trees; some systems have a relation for the root, see root_fault().
+
     Raises:
-        InputError: a word has no value, a value has the wrong type,
-            or the heads are not part of a tree.
+        InputError: a word has no value, a value has the wrong type, the heads are not part of a
+            tree, or a relation does not fit the root.
     """
     if heads is None:
         raise InputError("deprels= gives the relations of given heads; add heads=")
@@ -150,18 +156,21 @@ def read_arcs(
                 raise InputError(
                     f"sentence {number}: the relation {named(deprel)} is neither a str nor None"
                 )
-    return all_heads, [
-        [deprel or EMPTY for deprel in sentence_labels] for sentence_labels in labels
-    ]
+    all_deprels = [[deprel or EMPTY for deprel in sentence_labels] for sentence_labels in labels]
+    for number, given in enumerate(zip(all_heads, all_deprels, strict=True), 1):
+        if misfit := root_fault(system, single_root, *given, none="None"):
+            raise InputError(f"sentence {number}, {misfit}")
+    return all_heads, all_deprels
 
 
 def _word_values(
     name: str, values: Iterable[Iterable[Any]], sentences: Sequence[WordColumns]
 ) -> list[list[Any]]:
     """Return the values given for the words of each sentence, from any iterables."""
+    given: Iterable[Any] = values if isinstance(values, Iterable) else [values]
     lists = [
         None if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
-        for item in values
+        for item in given
     ]
     if [None if item is None else len(item) for item in lists] != [
         len(sentence.forms) for sentence in sentences

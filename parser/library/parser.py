@@ -130,8 +130,9 @@ class Parser:
         Args:
             folder: the folder, or a name that ``optimal-step get`` lists, such as ``en``.
             device: ``cpu`` or ``cuda``, for a pretrained encoder; all else runs on the CPU.
-            tokenizer: the tokenizer of another model for parse_text(), its file tokenizer.json or
-                the model's folder; None: the tokenizer in the model folder, if there is one.
+            tokenizer: the tokenizer of another model for parse_text(): the model's name or folder,
+                or its file tokenizer.json; None: the tokenizer in the model folder, if there is
+                one.
             beam: items of the beam, 1 for greedy parsing; None: as the model folder says.
             merge: which items of the beam are merged: ``none``, ``configuration`` or ``signature``;
                 None: as the folder says.
@@ -178,7 +179,8 @@ class Parser:
         loaded._called, loaded._abbreviations = Path(folder), short
         files = [
             None if path is None else Path(path).absolute()
-            for path in (tokenizer, lexicon, abbreviations)
+            # of a tokenizer its file, as a name is no path
+            for path in (None if pipeline is None else pipeline.path, lexicon, abbreviations)
         ]
         loaded._options = (
             named,
@@ -241,11 +243,12 @@ class Parser:
                 kept if the transition system can make all of them together, otherwise as many as
                 possible.
             deprels: with ``heads``: the relations of the given arcs, None for unknown relations.
+                The root of a sentence has the relation ``root``, and no other word has it.
             fit_tags: predict tags and lemmas that fit the given tags; False: as if none were given.
 
         Raises:
             InputError: the input has something other than sentences and words,
-                or the given heads are not part of a tree.
+                the given heads are not part of a tree, or a given relation does not fit the root.
             OptimalStepError: the value of a boolean option is not a boolean.
             GivenArcsError, BeamError: this model, or its search, cannot keep given arcs.
             MissingColumnsError: the words lack a column that the model reads.
@@ -257,6 +260,7 @@ class Parser:
             )
         single_root = truth("single_root", single_root)
         allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
+        fit_tags = truth("fit_tags", fit_tags)
         word_columns = [
             read_words(sentence, number) for number, sentence in enumerate(sentences, 1)
         ]
@@ -265,7 +269,7 @@ class Parser:
         arcs = (
             None
             if heads is None and deprels is None
-            else GivenArcs(*read_arcs(word_columns, heads, deprels, single_root))
+            else GivenArcs(*read_arcs(word_columns, heads, deprels, single_root, self.model.system))
         )
         return ParsedSentences(self._trees(word_columns, single_root, arcs, fit_tags))
 
@@ -338,12 +342,15 @@ class Parser:
         Raises:
             InputError: the text is not a str, or has half of a surrogate pair, which is not a
                 character; or ``sentences`` or ``tokens`` has an unknown value.
+            OptimalStepError: the value of a boolean option is not a boolean.
             TokenizerError: there is no tokenizer, or no segmenter to find sentences.
             MissingColumnsError: the model reads tags, which text does not have.
         """
         if not isinstance(text, str):
             raise InputError(f"{named(text)} is not text; give a str")
         _check_text_options(sentences, tokens)
+        single_root = truth("single_root", single_root)
+        allow_missing_columns = truth("allow_missing_columns", allow_missing_columns)
         _check_characters(text, "the text")
         tokenized = self._pipeline(tokens).read(text, SentenceEnds(sentences))
         if is_conllu(text):
@@ -410,6 +417,7 @@ class Parser:
         Raises:
             InputError: an item is neither a text nor a sentence; the message gives its number,
                 from 1. Or an option has an unknown value.
+            OptimalStepError: the value of a boolean option is not a boolean.
             TokenizerError: there is no tokenizer for texts, or no segmenter to find sentences.
             MissingColumnsError: an item lacks a column that the model reads.
         """
@@ -426,10 +434,10 @@ class Parser:
             int(batch_size),
             SentenceEnds(sentences),
             tokens,
-            single_root,
-            allow_missing_columns,
+            truth("single_root", single_root),
+            truth("allow_missing_columns", allow_missing_columns),
         )
-        return _shown(results, texts) if progress else results
+        return _shown(results, texts) if truth("progress", progress) else results
 
     def _piped(
         self,

@@ -57,7 +57,7 @@ def check_device(device: str) -> None:
     try:
         from parser.networks.classifier import check_device as check  # it loads torch
 
-        check(device)
+        check(str(device))  # in Python, it may be anything
     except ModuleNotFoundError as error:
         raise ModelError(
             f"device={device} needs torch, which is not installed; pip install torch"

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from oracles.errors import OptimalStepError, did_you_mean
+from oracles.errors import OptimalStepError, nearest, question
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
@@ -322,13 +322,21 @@ def check_device(name: str) -> None:
         OptimalStepError: the message lists the available devices.
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
+        available = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
         devices = (
-            "cpu and cuda"
-            if torch.cuda.is_available()
+            " and ".join(available)
+            if len(available) > 1
             else "cpu only, since torch sees no GPU (cuda)"
         )
-        near = did_you_mean(name, ("cpu", "cuda"), {"gpu": "cuda"})
-        raise OptimalStepError(f"there is no device {name!r} here{near}; available: {devices}")
+        # what is probably meant, if it is here
+        meant = [
+            device
+            for device in nearest(name, ("cpu", "cuda"), {"gpu": "cuda"})
+            if device in available
+        ]
+        raise OptimalStepError(
+            f"there is no device {name!r} here{question(meant)}; available: {devices}"
+        )
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:

@@ -26,9 +26,9 @@ from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY, FEATS, UNKNOWN_HEAD, UPOS, LineError, check_tree, shortened
 from parser.conllu.stream import RawSentence, rewrite
 from parser.data.treebank import UD_TAGS
-from parser.decoding.files.file_parsing import RawColumns, tags_to_write
+from parser.decoding.files.file_parsing import RawColumns, given_tags, tags_to_write
 from parser.decoding.given_arcs import GivenArcs
-from parser.decoding.parse_options import ParseOptions, predicted_tags
+from parser.decoding.parse_options import ParseOptions, TagUse
 from parser.decoding.predictor import Prediction, Predictor
 from parser.drawing import LONGEST
 from parser.model.parser_model import ParserModel
@@ -118,7 +118,9 @@ class CorrectingParser:
     """
 
     def __init__(self, model: ParserModel, options: ParseOptions) -> None:
-        options = replace(options, tags=predicted_tags(model), keep_heads=True, keep_relations=True)
+        # as the sentences that are not corrected, see Request.fill
+        tags = TagUse.FILL if model.vocabularies.predicted else TagUse.KEEP
+        options = replace(options, tags=tags, keep_heads=True, keep_relations=True)
         self._model = model
         self._predictor = Predictor(model, options)
 
@@ -160,7 +162,6 @@ class CorrectingParser:
         given = self._given(sentence, corrections)
         found = self._predict(self._predictor, sentence, [given])
         self._refuse_lost(sentence, given, found)
-        words = slice(1, 1 + len(sentence))
         for one in corrections:
             if (
                 one.head
@@ -169,14 +170,25 @@ class CorrectingParser:
             ):
                 given.deprels[one.word - 1] = relation
                 found = self._predict(self._predictor, sentence, [given])
-        others = {
+        words = slice(1, 1 + len(sentence))
+        said = [(COMMENT, comment(corrections))]
+        return rewrite(
+            sentence,
+            found.parses.heads.tolist()[words],
+            found.deprels[words],
+            said,
+            self._tags(sentence, given, found),
+        )
+
+    def _tags(
+        self, sentence: RawSentence, given: _Given, found: Prediction
+    ) -> dict[int, Sequence[str]]:
+        """Return, by number of the column, the tags that are written."""
+        words = slice(1, 1 + len(sentence))
+        return {
             UPOS: given.upos,
             **tags_to_write(sentence, found.tags.values, words, self._predictor.tag_use),
         }
-        said = [(COMMENT, comment(corrections))]
-        return rewrite(
-            sentence, found.parses.heads.tolist()[words], found.deprels[words], said, others
-        )
 
     def _given(self, sentence: RawSentence, corrections: Sequence[Correction]) -> _Given:
         """Check the corrections of a sentence, and return them as columns."""
@@ -222,8 +234,12 @@ class CorrectingParser:
         fixed = (
             [{"upos": one.fixed_upos} for one in given] if {*given[0].fixed_upos} - {EMPTY} else []
         )
-        encoded = self._model.vocabularies.encode(columns)
-        return predictor.predict(encoded, [own.forms for own in columns], arcs, fixed_tags=fixed)
+        tags = given_tags(sentence) if predictor.tag_use is TagUse.FILL else {}
+        encoded, forms = (
+            self._model.vocabularies.encode(columns),
+            [own.forms for own in columns],
+        )
+        return predictor.predict(encoded, forms, arcs, [tags for _ in given], fixed)
 
     def _refuse_lost(self, sentence: RawSentence, given: _Given, found: Prediction) -> None:
         for word in found.lost.tolist():
@@ -264,10 +280,10 @@ class CorrectingParser:
     ) -> set[str]:
         """Return the universal relations that do not fit the head of a word."""
         words = slice(1, 1 + len(sentence))
-        heads, tags = found.parses.heads.tolist()[words], found.tags.values
+        heads, tags = found.parses.heads.tolist()[words], self._tags(sentence, given, found)
         head = heads[word - 1]
-        upos = (tags["upos"][words] if "upos" in tags else given.upos)[head - 1]
-        feats = (tags["feats"][words] if "feats" in tags else sentence.column(FEATS))[head - 1]
+        upos = tags[UPOS][head - 1]
+        feats = (tags[FEATS] if FEATS in tags else sentence.column(FEATS))[head - 1]
         below = {
             _universal(relation)
             for own, relation in zip(heads, found.deprels[words], strict=True)

@@ -94,6 +94,7 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
         tokenizer=not is_conllu and service.tokenizer is not None,
         sentences=_sentences_of(fields),
         tagger="tagger" in service.steps,
+        fill=True,
         parser=True,
         input="conllu" if is_conllu else "horizontal",
         allow_missing_columns="allow_missing_columns" in fields,

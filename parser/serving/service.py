@@ -66,6 +66,8 @@ class Request:
         sentences: where the sentences of the text end.
         ranges: whether to write the place of each token in the text.
         tagger: whether to write the tags that the model predicts.
+        fill: with ``tagger``: whether to keep the tags of the document, and write only those that
+            are missing, as ``parse --tags fill``. Only the page sets it.
         parser: whether to write trees.
         input: one of FORMATS; with ``tokenizer`` the input is text instead.
         output: one of OUTPUT_FORMATS.
@@ -83,6 +85,7 @@ class Request:
     sentences: SentenceEnds = SentenceEnds.MODEL
     ranges: bool = False
     tagger: bool = False
+    fill: bool = False
     parser: bool = False
     input: str = "conllu"
     output: str = "conllu"
@@ -191,6 +194,10 @@ class Service:
             predictor.prepare()
         self._options = replace(options, lexicon=self._tagger.lexicon)
         self._parser, self._tagging_parser = ChunkParser(plain), ChunkParser(self._tagger)
+        self._filling_parser = self._tagging_parser
+        if self._tags:
+            filling = Predictor(self._frozen, replace(self._options, tags=TagUse.FILL))
+            self._filling_parser = ChunkParser(filling)
 
     @property
     def steps(self) -> list[str]:
@@ -237,7 +244,7 @@ class Service:
         found: list[str | Exception | None] = [None] * len(requests)
         documents: list[list[RawSentence]] = [[] for _ in requests]
         texts: list[list[str]] = [[] for _ in requests]
-        alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
+        alike: defaultdict[tuple[bool, bool, bool], list[tuple[int, int]]] = defaultdict(list)
         for number, request in enumerate(requests):
             try:
                 documents[number] = sentences = self.read(request)
@@ -249,7 +256,7 @@ class Service:
                     others = [
                         (number, place) for place in range(len(sentences)) if place not in corrected
                     ]
-                    alike[request.tagger, request.parser] += others
+                    alike[request.tagger, request.fill, request.parser] += others
             except Exception as error:  # a fault concerns this request alone
                 found[number] = error
         for steps, places in alike.items():
@@ -355,9 +362,12 @@ class Service:
             _refuse_late(request.deadline)
         return b"".join(pieces).decode()
 
-    def _rewritten(self, sentences: list[RawSentence], tagger: bool, parser: bool) -> list[str]:
+    def _rewritten(
+        self, sentences: list[RawSentence], tagger: bool, fill: bool, parser: bool
+    ) -> list[str]:
         if parser:
-            return (self._tagging_parser if tagger else self._parser).texts(sentences)
+            tagging = self._filling_parser if fill else self._tagging_parser
+            return (tagging if tagger else self._parser).texts(sentences)
         read = [RawColumns(sentence) for sentence in sentences]
         encoded, tags = self._tagger.tag(
             self.model.vocabularies.encode(read), [columns.forms for columns in read]

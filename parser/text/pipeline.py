@@ -15,6 +15,7 @@ Each of its parts has one job:
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, describe_file
 from parser.conllu.formats import is_conllu
 from parser.decoding.parse_options import ParseOptions, SentenceEnds, TokenEnds
 from parser.kernels.interpreted import Briefly, compile_from_now_on
-from parser.model.packs import named_folder
+from parser.model.packs import meant_model, named_folder, shipped_packs
 from parser.model_folder import (
     MODEL,
     SEGMENTER,
@@ -174,13 +175,17 @@ class TextPipeline:
         """Return the pipeline of a tokenizer, without a segmenter.
 
         Args:
-            path: the file tokenizer.json of a model, or the folder of the model or of its run.
+            path: the file tokenizer.json of a model, the folder of the model or of its run, or, if
+                nothing here is called that, the name of a model.
             abbreviations: the user's own; see read_abbreviations().
 
         Raises:
             TokenizerError: it is something else, such as a model of UDPipe 1.
-            ModelError: it is damaged.
+            ModelError: it is damaged; or the model of this name is not in this installation.
         """
+        given = path
+        if not os.path.lexists(path):
+            path = named_folder(path)
         if path.is_dir():
             path = next(
                 (
@@ -191,9 +196,11 @@ class TextPipeline:
                 path / TOKENIZER,
             )
         if not path.exists():
+            is_name = path == given and len(path.parts) == 1
+            near = meant_model(path.name, shipped_packs()) if is_name else ""
             raise TokenizerError(
-                f"{path}: there is no tokenizer of this name; name the file {TOKENIZER} of a "
-                "model, or its folder"
+                f"{path}: there is no tokenizer of this name{near}; name the file {TOKENIZER} of a "
+                "model, its folder, or a model that optimal-step get lists"
             )
         if path.name != TOKENIZER:
             raise TokenizerError(

@@ -2,6 +2,7 @@
 whatever the scores.
 """
 
+import copy
 import random
 import re
 from collections.abc import Iterable, Sequence
@@ -257,13 +258,23 @@ def test_any_chunks_and_threads_keep_the_same(model, relations):
     parts = [
         " ".join(str(head) if rng.random() < 0.5 else "_" for head in tree) for tree in trees * 3
     ]
-    text = "".join(
-        conllu(heads, " ".join(rng.choices(labels, k=4))) for heads in [*parts, CROSSING, *parts]
-    )
+
+    def deprels(heads: str) -> str:
+        """Return relations that mostly fit the root."""
+        return " ".join(
+            rng.choice([label for label in labels if (label == "root") == (head == "0")])
+            if rng.random() < 0.95
+            else rng.choice(labels)
+            for head in heads.split()
+        )
+
+    text = "".join(conllu(heads, deprels(heads)) for heads in [*parts, CROSSING, *parts])
     how = {"keep_relations": relations, "on_error": OnError.KEEP, "allow_missing_columns": True}
     found = parsed(model, text, **how)
     for threads, chunk_bytes in ((1, 1), (1, 300), (3, 100)):
-        assert parsed(model, text, threads=threads, chunk_bytes=chunk_bytes, **how) == found
+        *trees, told = parsed(model, text, threads=threads, chunk_bytes=chunk_bytes, **how)
+        # arcs that are lost are told after the other errors of a chunk
+        assert (trees, sorted(told)) == ([*found[:2]], sorted(found[2]))
     assert found[2]
 
 
@@ -286,6 +297,40 @@ def test_words_with_given_arcs_are_read_in_compiled_code_unless_a_relation_is_ne
     assert (heads, deprels, told) == (slowly[0][:12], slowly[1][:12], [])
     assert (deprels[0], deprels[8], deprels[9]) == (known, known, "root")
     assert parsed(model, text)[0][8:] == ["2", "0", "4", "2"]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 2**18])
+@pytest.mark.parametrize(
+    ("deprels", "message"),
+    [
+        ("_ root _ root", "line 9, sentence 2: word 4, with head 2, cannot have the relation root"),
+        ("_ {} _ _", "line 7, sentence 2: word 2, with head 0, cannot have the relation {}; give"),
+        ("_ new _ _", "line 7, sentence 2: word 2, with head 0, cannot have the relation new;"),
+        ("new new _ _", "line 7, sentence 2: word 2, with head 0, cannot have the relation new;"),
+    ],
+)
+def test_only_the_root_keeps_the_relation_of_the_root(model, chunk_bytes, deprels, message):
+    known = next(symbol for symbol in model.relations.symbols if symbol != "root")
+    text = conllu("_ _ _ 0") + conllu("2 0 4 2", deprels.format(known)) + conllu("_ 1 _ _")
+    how = {"keep_relations": True, "chunk_bytes": chunk_bytes}
+    with pytest.raises(ConlluError, match=rf"a\.conllu, {message.format(known)}"):
+        parsed(model, text, **how)
+    heads, _, told = parsed(model, text, on_error=OnError.SKIP, **how)
+    assert (len(heads), len(told)) == (8, 1)
+    assert re.search(message.format(known), told[0])
+    assert parsed(model, text, several_roots=True, **how)[2] == []
+    assert parsed(model, text, chunk_bytes=chunk_bytes)[2] == [], "relations are not kept"
+
+
+def test_a_subtype_of_root_is_kept_and_so_is_root_of_a_word_without_a_head(model):
+    given = conllu("2 0 _ _", "_ root:x root _")
+    heads, deprels, _ = parsed(model, given, keep_relations=True)
+    assert (heads[1], deprels[1]) == ("0", "root:x")
+    assert "root" not in deprels
+    free = copy.copy(model)
+    free.system = transitions.create("arc_standard", model.system.n_relations)
+    found = parsed(free, conllu("2 0 _ _", "root x _ _"), keep_relations=True)[1]
+    assert found[:2] == ["root", "x"]
 
 
 @pytest.mark.parametrize("relations", ["_ _ _ _", "new _ _ _"])
@@ -404,8 +449,20 @@ def test_the_library_takes_arcs_of_any_kind_and_relations_that_the_model_does_no
         ([[None] * 3], [["x"]], "deprels= must have a list"),
         ([[None] * 3], ["xyz"], "deprels= must have a list"),
         ([None], None, "heads= must have a list"),
+        (5, None, "heads= must have a list for each sentence"),
+        ([[None] * 3], 5, "deprels= must have a list for each sentence"),
         ([[None] * 3], [["x", 2, "z"]], "sentence 1: the relation int 2 is neither a str nor None"),
         (None, [[None] * 3], "add heads="),
+        (
+            [[2, 0, None]],
+            [["root", None, None]],
+            "sentence 1, word 1, with head 2, cannot have the relation root; give another .*None",
+        ),
+        (
+            [[2, 0, None]],
+            [[None, "x", None]],
+            "sentence 1, word 2, with head 0, cannot have the relation x; give root, or None",
+        ),
     ],
 )
 def test_the_library_names_what_is_wrong(model, heads, deprels, message):

@@ -189,6 +189,17 @@ def test_gelu():
     np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("int8", [False, True])
+def test_the_smallest_numbers_become_0_also_where_numpy_raises(int8):
+    weights = random_weights(np.random.default_rng(0), 12, 16, 1)
+    for part in ("weight", "bias"):
+        weights[f"encoder.layer.0.output.LayerNorm.{part}"] *= 1e-12
+    config, sentences = EncoderConfig(1, 2, EPSILON, 0, POSITIONS), columns([[3, 4]])
+    encoder = FrozenTransformer(config, weights, 1, BEFORE, AFTER, int8)
+    with np.errstate(under="raise"):
+        assert not encoder.vectors(*sentences).any()
+
+
 def test_whatever_the_weights_are_nothing_fails():
     weights = random_weights(np.random.default_rng(0), 12, 16, 1)
     config = EncoderConfig(1, 2, EPSILON, 0, POSITIONS)

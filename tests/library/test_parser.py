@@ -30,7 +30,7 @@ from parser.decoding.parse_options import TagUse
 from parser.decoding.search import parse, search_for
 from parser.library import parsed_sentence
 from parser.library.parsed_sentence import read_words
-from parser.model_folder import TOKENIZER
+from parser.model_folder import TOKENIZER, ModelError
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
 from tests.forked import new_python
@@ -212,7 +212,7 @@ def test_a_relative_folder_is_that_of_loading(folder, tmp_path, monkeypatch):
         ]
 
 
-def test_options_that_are_true_or_false(folder, parser):
+def test_options_that_are_true_or_false(folder, parser, reader):
     """A bool of numpy, 0 and 1 are meant so; the text "no" is true for Python, so it is refused,
     as is any other value.
     """
@@ -225,17 +225,39 @@ def test_options_that_are_true_or_false(folder, parser):
             FORMS, single_root=bool(value)
         )
         assert parser.parse(FORMS, allow_missing_columns=value)
+        assert parser.parse(FORMS, fit_tags=value)
+        assert reader.parse_text("a b.", single_root=value) == reader.parse_text(
+            "a b.", single_root=bool(value)
+        )
+        assert [*reader.pipe(["a b."], single_root=value, allow_missing_columns=value)]
     for value in ("no", "", "False", 2, -1, 0.0, [], np.array(False)):
         for option in ("int8", "rerank"):
             with pytest.raises(
                 OptimalStepError, match=f"{option}=.* is not possible; give True or False"
             ):
                 Parser.load(folder, beam=2, **{option: value})
-        for option in ("single_root", "allow_missing_columns"):
-            with pytest.raises(
-                OptimalStepError, match=f"{option}=.* is not possible; give True or False"
-            ):
-                parser.parse(FORMS, **{option: value})
+        for function, words, *names in (
+            (parser.parse, FORMS, "single_root", "allow_missing_columns", "fit_tags"),
+            (reader.parse_text, "a b.", "single_root", "allow_missing_columns"),
+            # refused when called, not when the first result is asked for
+            (reader.pipe, FORMS, "single_root", "allow_missing_columns", "progress"),
+        ):
+            for option in names:
+                with pytest.raises(
+                    OptimalStepError, match=f"{option}=.* is not possible; give True or False"
+                ):
+                    function(words, **{option: value})
+
+
+def test_devices_and_treebanks_of_any_type(folder, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for device in ("cuda", "gpu", "cuda:1", 3, None):
+        with pytest.raises(ModelError, match=f"there is no device '{device}' here; ") as raised:
+            Parser.load(folder, device=device)
+        assert "did you mean" not in str(raised.value), "it is not here, either"
+    for treebank in (3, ["a"], b"a"):
+        with pytest.raises(ModelError, match="the model was not trained on a treebank"):
+            Parser.load(folder, treebank=treebank)
 
 
 def test_a_sentence_is_written_as_conllu(parser):

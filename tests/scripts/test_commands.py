@@ -214,6 +214,7 @@ def test_what_is_wrong_alone(tmp_path, capsys):
     [
         (f"other.conllu --gold {GOLD}", "have different words here"),
         ("none.conllu -o none.svg", r"none\.conllu: there is no sentence in this file"),
+        ("none.conllu --sentence 1", r"none\.conllu: there is no sentence in this file"),
         (f"{GOLD} --sentence 1000", "there is no sentence 1000"),
         ("dev.conllul.bz2", r"dev\.conllul\.bz2: lattices"),
         (
@@ -293,6 +294,16 @@ def test_known_arcs_are_drawn(tmp_path, capsys):
     assert capsys.readouterr().out == ""
     draw.main([str(path), "--gold", str(other), "--wrong"])
     assert "old   <- gold: det of 2 books" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["--sentence", "2"]])
+def test_without_sentences_there_is_nothing_to_trace(tmp_path, arguments):
+    path = tmp_path / "empty.conllu"
+    path.write_text("")
+    with pytest.raises(
+        OptimalStepError, match="there is no sentence in this file, so there is nothing to trace"
+    ):
+        trace.main([str(path), *arguments])
 
 
 def test_other_commands_take_partial_trees(tmp_path, capsys):

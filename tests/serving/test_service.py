@@ -329,6 +329,32 @@ def test_a_corrected_upos_is_written_and_reaches_a_model_that_predicts_it():
     assert changed  # some tree
 
 
+@pytest.mark.parametrize("fields", [{}, {"heads": "1.1=2"}, {"upos": "1.2=Y"}])
+def test_the_page_keeps_the_tags_of_conllu_and_fills_what_is_missing(fields):
+    model = model_of_kind("lemmas")
+    words = [("a", "_", "Y", "A=b"), ("b", "_", "X", "_"), ("é", "_", "X", "A=b|C=d")]
+    lemmas = [("a", "own", "_", "_"), ("b", "_", "_", "_")]
+    data = "".join(
+        "".join(
+            f"{number}\t{form}\t{lemma}\t{upos}\tT\t{feats}\t_\t_\t_\t_\n"
+            for number, (form, lemma, upos, feats) in enumerate(rows, 1)
+        )
+        + "\n"
+        for rows in (words, lemmas)
+    )
+    first, second = corrected(Service(model, "lemmas"), data, **fields)
+    upos = ["Y", "Y" if "upos" in fields else "X", "X"]
+    assert [one[3:6] for one in first] == [
+        [tag, "T", feats] for tag, (*_, feats) in zip(upos, words, strict=True)
+    ]
+    assert "_" not in {one[2] for one in first}
+    assert [(one[2], one[4]) for one in second] == [("own", "T"), ("_", "T")]
+    assert {one[3] for one in second} <= {"X", "Y"}
+    filled = columns_of(parsed(model, data, TagUse.FILL))
+    assert second == filled[3:]
+    assert fields or first == filled[:3]
+
+
 def test_a_corrected_upos_is_a_tag_of_the_input_of_a_model_that_reads_it(sentences):
     model = random_static_model(sentences, {"form": 5})
     service = Service(model, "static")

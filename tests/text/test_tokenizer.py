@@ -8,6 +8,7 @@ import random
 import re
 import sys
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from parser.commands import parse, parse_many
 from parser.data.treebank import read_treebank
 from parser.decoding.parse_options import ParseOptions, SentenceEnds
 from parser.model.trained_model import TrainedModel
-from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, ModelError
+from parser.model_folder import TOKENIZER, UDPIPE_TOKENIZER, ModelError, fetched_models
 from parser.serving.service import Request, Service
 from parser.text import blocks as blocks_module
 from parser.text.blocks import LINE_END, PARAGRAPH_END, blocks_of
@@ -614,6 +615,27 @@ def test_what_is_no_tokenizer_is_refused_with_what_to_type(tmp_path):
     (tmp_path / TOKENIZER).write_text("{}")
     with pytest.raises(ModelError, match=r"tokenizer\.json"):
         TextPipeline.of_file(tmp_path)
+
+
+def test_a_tokenizer_is_known_by_the_name_of_its_model(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    fetched = fetched_models() / "mine"
+    fetched.mkdir(parents=True)
+    save_tiny_tokenizer(fetched)
+    assert TextPipeline.of_file(Path("mine")).path == fetched / TOKENIZER
+    assert TextPipeline.of_model(folder, Path("mine")).path == fetched / TOKENIZER
+    loaded = Parser.load(folder, tokenizer="mine")
+    monkeypatch.chdir("/")
+    assert pickle.loads(pickle.dumps(loaded)).parse_text("a b.") == loaded.parse_text("a b.")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TokenizerError, match=r"^english: .* \(did you mean en\?\)"):
+        TextPipeline.of_file(Path("english"))
+    Path("mine").mkdir()  # what is here comes first
+    with pytest.raises(TokenizerError, match="there is no tokenizer of this name"):
+        TextPipeline.of_file(Path("mine"))
+    save_tiny_tokenizer(Path("mine"))
+    assert TextPipeline.of_file(Path("mine")).path == Path("mine", TOKENIZER)
 
 
 def test_a_folder_with_a_tokenizer_of_udpipe_parses_words_and_refuses_text(

@@ -53,11 +53,12 @@ from parser.data.attributes import ATTRIBUTES, PREDICTED, never_seen
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.given_arcs import MOST_WORDS, GivenArcs
+from parser.decoding.given_arcs import MOST_WORDS, GivenArcs, root_fault
 from parser.decoding.parse_options import OnError, OutputFormat, ParseOptions, TagUse
 from parser.decoding.predictor import Prediction, Predictor
 from parser.kernels.hash_tables import ByteTable
 from parser.kernels.interpreted import Briefly, compile_from_now_on
+from parser.transitions.decisions import required_root_relation
 
 # Items per thread that are begun, or done and not yet yielded: enough to keep all threads busy
 # while one item takes longer.
@@ -376,7 +377,12 @@ class ChunkParser:
             )
             if (numbers == _UNKNOWN).any():
                 return None
-            arcs.relations[np.flatnonzero(is_word)[has_head]] = numbers[entries]
+            given = numbers[entries]
+            root = required_root_relation(self._predictor.model.system, self._options.single_root)
+            is_root_relation, is_root = given == root, heads[has_head] == 0
+            if root != NO_NODE and (is_root_relation != is_root)[given != NO_NODE].any():
+                return None
+            arcs.relations[np.flatnonzero(is_word)[has_head]] = given
         return arcs
 
     def _parse_words(self, words: WordPositions, arcs: Parses) -> Parsed | ConlluError:
@@ -509,19 +515,13 @@ class ChunkParser:
         """
         if self._predictor.tag_use is not TagUse.FILL:
             return []
-        columns = [
-            {name: sentence.column(number) for name, number in PREDICTED.items()}
-            for sentence in sentences
-        ]
-        return [
-            {name: values for name, values in sentence_columns.items() if {*values} - {EMPTY}}
-            for sentence_columns in columns
-        ]
+        return [given_tags(sentence) for sentence in sentences]
 
     def _check_given_arcs(self, sentence: RawSentence, strict: bool) -> None:
-        """Refuse a sentence whose given heads cannot be part of a tree,
-        or that is too long to keep them.
+        """Refuse a sentence whose given heads cannot be part of a tree, or whose given relations do
+        not fit the root, or that is too long to keep them.
         """
+        options = self._options
         try:
             if sentence.error is None and len(sentence) > MOST_WORDS:
                 told = (
@@ -530,7 +530,13 @@ class ChunkParser:
                 )
                 raise ConlluError(f"{sentence.place()}: {told}")
             if sentence.error is None:
-                sentence.heads(several_roots=self._options.several_roots, partial=True)
+                heads = sentence.heads(several_roots=options.several_roots, partial=True)
+                system, deprels = self._predictor.model.system, sentence.column(DEPREL)
+                if options.keep_relations and (
+                    fault := root_fault(system, options.single_root, heads, deprels)
+                ):
+                    where = sentence.place(sentence.word_lines[fault.row])
+                    raise ConlluError(f"{where}: {fault}")
         except ConlluError as error:
             if strict:
                 raise
@@ -589,6 +595,12 @@ class ChunkParser:
             first, *others = copies
             between = _missing_end(sentence)
             yield between.join([first, *(copy.removeprefix(BYTE_ORDER_MARK) for copy in others)])
+
+
+def given_tags(sentence: RawSentence) -> dict[str, list[str]]:
+    """Return the columns of tags and lemmas that are not ``_`` throughout."""
+    columns = {name: sentence.column(number) for name, number in PREDICTED.items()}
+    return {name: values for name, values in columns.items() if {*values} - {EMPTY}}
 
 
 def tags_to_write(
