@@ -260,7 +260,7 @@ def main() -> None:
     parser.add_argument(
         "--tokenizers",
         action="store_true",
-        help="train the tokenizers alone; the parsers are those of the packs",
+        help="train only the tokenizers, and keep the parsers of the packs",
     )
     parser.add_argument(
         "--pages", action="store_true", help="make no model; write the pages from index.json"

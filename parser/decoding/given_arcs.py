@@ -155,8 +155,8 @@ def root_fault(
     """Return why the first of the given relations does not fit its head; None if all fit.
 
     As in predicted trees, words with head 0 have the relation ``root``, or a subtype of it, and no
-    other word has ``root``. All relations fit where those of predicted trees are free: with several
-    roots, and with a model that does not know ``root``.
+    other word has ``root``. With several roots, or a model that does not know ``root``, predicted
+    trees may have any relations, and so may given ones.
 
     Args:
         heads, deprels: of a sentence, see GivenArcs.
