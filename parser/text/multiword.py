@@ -339,12 +339,39 @@ class WordSplitter:
             scores_of(
                 self.weights, np.array(atoms), PROGRAM, np.empty(len(TEMPLATES), np.uint64), scores
             )
-            best: dict[int, int] = {}
+            best: dict[int, tuple[int, SplitCandidate]] = {}
             for (t, candidate), its_score in zip(open_, scores.tolist(), strict=True):
-                if its_score > best.get(t, 0):
-                    best[t] = its_score
-                    words[t] = candidate.words
+                if its_score > best.get(t, (0,))[0]:
+                    best[t] = its_score, candidate
+            for t, (_, candidate) in best.items():
+                words[t] = self._split_again(candidate)
         return words
+
+    def _split_again(self, candidate: SplitCandidate) -> tuple[str, ...]:
+        """Return the words of a candidate, with the word that its rule leaves split if another end
+        can be split off: *I'd've* has the words *I*, *'d* and *'ve*.
+        """
+        rule, words = candidate.rule, candidate.words
+        if rule.kind == MARK:
+            return words
+        place = 0 if rule.kind == SUFFIX else len(words) - 1
+        left = words[place]
+        candidates = self._candidates.get(left) or self._of_form(left)
+        further = [candidate for candidate in candidates if candidate.rule.kind == SUFFIX]
+        if not further:
+            return words
+        before, after = words[:place][-1:], words[place + 1 :][:1]
+        atoms = [
+            self.with_neighbours(candidate, *before or ("",), *after or ("",))
+            for candidate in further
+        ]
+        scores = np.empty(len(further), np.int64)
+        keys = np.empty(len(TEMPLATES), np.uint64)
+        scores_of(self.weights, np.array(atoms), PROGRAM, keys, scores)
+        if scores.max() <= 0:
+            return words
+        again = self._split_again(further[int(scores.argmax())])
+        return (*words[:place], *again, *words[place + 1 :])
 
     def with_neighbours(self, candidate: SplitCandidate, before: str, after: str) -> np.ndarray:
         """Return uint64[atoms] of a decision, with the forms before and after the token; "":
