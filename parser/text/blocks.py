@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 from parser.conllu.checks import BYTE_ORDER_MARK, describe_file
 from parser.conllu.formats import TO_UTF8
+from parser.data.spelling import INVISIBLE
 from parser.decoding.parse_options import SentenceEnds
 from parser.text.tokens import TokenizerError
 
@@ -109,8 +110,9 @@ def _place_within_paragraph(text: str) -> int:
     # compiled loops that CoNLL-U does not need
     from parser.text.characters import joins_character_before
 
-    cut = len(text) - 1  # there is no space: cut before a letter, not before its accents
-    while cut > half and joins_character_before(text[cut]):
+    # there is no space: cut before a letter, not before its accents
+    cut = len(text) - 1
+    while cut > half and (joins_character_before(text[cut]) or INVISIBLE.match(text, cut)):
         cut -= 1
     return max(cut, 1)
 

@@ -21,6 +21,7 @@ from safetensors.numpy import load_file, save
 
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.data.spelling import is_plain
 from parser.decoding.parse_options import SentenceEnds
 from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
 from parser.network_spec import check_type
@@ -221,14 +222,15 @@ class CharacterTokenizer:
 def _forms(
     characters: TextCharacters, text: str, bounds: np.ndarray, places: list[tuple[int, int]]
 ) -> tuple[list[str], list[str]]:
-    """Return the tokens in NFC, and as they stand in the text, each with single blanks within.
+    """Return the tokens in NFC and without invisible characters, and as they stand in the text;
+    each with single blanks within.
 
-    If all are in NFC, both are the same list.
+    If all are plain, both are the same list.
     """
     flat = characters.codes.tobytes().decode("utf-32-le", "surrogatepass").replace("\n", " ")
     starts, stops = bounds.tolist()
     composed = [flat[start:stop] for start, stop in zip(starts, stops, strict=True)]
-    if unicodedata.is_normalized("NFC", text):
+    if is_plain(text):
         return composed, composed
     return composed, [
         _WHITE.sub(" ", text[start:stop].replace(BYTE_ORDER_MARK, "")) for start, stop in places

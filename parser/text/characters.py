@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser.data.spelling import INVISIBLE
 from parser.kernels import kernel
 
 # Classes of characters. The first four are white space,
@@ -122,12 +123,15 @@ def characters_of(text: str, *, lines: bool = False) -> TextCharacters:
 
 
 def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return the text in NFC, and int32[n] where each of its characters begins and ends in the
-    original.
+    """Return the text in NFC and without invisible characters, and int32[n] where each of its
+    characters begins and ends in the original.
+
+    Invisible characters belong to the character before them, or else to the one after them; between
+    blanks they stay.
     """
+    text, first, stop = _visible_text(text)
     if unicodedata.is_normalized("NFC", text):
-        places = np.arange(len(text) + 1, dtype=np.int32)
-        return text, places[:-1], places[1:]
+        return text, first, stop
     composed, starts, ends = [], [], []
     place = 0
     for cluster in _clusters(text):
@@ -136,9 +140,38 @@ def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
         last = len(cluster) - 1
         fewer = len(cluster) - len(piece)  # the first one of the piece stands for so many more
         starts += [place, *(place + min(max(fewer, 0) + n, last) for n in range(1, len(piece)))]
-        ends += [place + min(max(fewer, 0) + n, last) + 1 for n in range(len(piece))]
+        ends += [place + min(max(fewer, 0) + n, last) for n in range(len(piece))]
         place += len(cluster)
-    return "".join(composed), np.array(starts, np.int32), np.array(ends, np.int32)
+    return "".join(composed), first[starts], stop[ends]
+
+
+def _visible_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
+    """Return the text without the invisible characters that belong to others, and int32[n] where
+    each of its characters begins and ends in the original.
+    """
+    starts = np.arange(len(text), dtype=np.int32)
+    ends = starts + 1
+    if text.isascii():
+        return text, starts, ends
+    stays = np.ones(len(text), np.bool_)
+    for run in INVISIBLE.finditer(text):
+        first, stop = run.span()
+        if first and not _is_gap(text[first - 1]):
+            ends[first - 1] = stop
+        elif stop < len(text) and not _is_gap(text[stop]):
+            starts[stop] = first
+        else:
+            continue
+        stays[first:stop] = False
+    if stays.all():
+        return text, starts, ends
+    shown = "".join(character for character, stay in zip(text, stays.tolist(), strict=True) if stay)
+    return shown, starts[stays], ends[stays]
+
+
+def _is_gap(character: str) -> bool:
+    """Return whether a character is no part of a token."""
+    return class_of(character) <= PARAGRAPH
 
 
 def _clusters(text: str) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Forms are looked up composed, and as they stand if a vocabulary has them so."""
+"""Forms are looked up composed and without invisible characters, and as they stand if a vocabulary
+has them so.
+"""
 
 from types import SimpleNamespace
 from unicodedata import normalize
@@ -52,6 +54,27 @@ def test_decomposed_forms_have_the_numbers_of_composed_ones(forms):
     by_part = [part.encode([words(composed), words(["a"])]) for part in VOCABULARIES.parts]
     # what is composed is looked up as it stands
     np.testing.assert_array_equal(one.values, np.concatenate(by_part))
+
+
+@given(FORMS, st.data())
+def test_invisible_characters_are_not_looked_up(forms, data):
+    hidden = [
+        "".join(data.draw(st.sampled_from(("", "\u00ad", "\u200b\u200e"))) + one for one in form)
+        for form in forms
+    ]
+    one, other = (VOCABULARIES.encode([words(given), words(["a"])]) for given in (forms, hidden))
+    np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_a_vocabulary_may_have_forms_with_invisible_characters():
+    some = Vocabularies({"form": Vocabulary(["co\u00adop", "coop", "\u00ad"])})
+    hidden = words(["co\u00adop", "co\u200bop", "\u00ad", "\u200b"])
+    assert some.encode([hidden]).values[0, 1:].tolist() == [
+        N_RESERVED,
+        N_RESERVED + 1,
+        N_RESERVED + 2,
+        UNKNOWN,
+    ]
 
 
 def test_a_vocabulary_may_have_decomposed_forms():

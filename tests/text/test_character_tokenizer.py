@@ -5,13 +5,14 @@ its places in the text; its files.
 import json
 import re
 import unicodedata
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parser.data.spelling import visible
 from parser.decoding.parse_options import SentenceEnds
 from parser.model_folder import ModelError
 from parser.text import decisions, sentence_ends, token_ends
@@ -37,19 +38,29 @@ from parser.training.text.logistic_regression import LogisticRegression
 from parser.training.text.tokenizer import train_tokenizer
 
 # Letters of several scripts, composed and not, white space of all kinds, marks, quotes, an emoji, a
-# byte order mark, and a NUL.
+# byte order mark, a NUL, a soft hyphen, and a mark of direction.
 ALPHABET = (
     "ab\u00e9e\u0301\u1100\u1161D\u0130 "
-    "\t\n\r\f\u2028\u00a0.,!?'\u2019\"\u201c()-\u20137@/\U0001f600\ufeff\0"
+    "\t\n\r\f\u2028\u00a0.,!?'\u2019\"\u201c()-\u20137@/\U0001f600\ufeff\0\u00ad\u200e"
 )
 texts = st.text(alphabet=ALPHABET, max_size=40)
+
+
+def shown_characters(text):
+    """Return a text without invisible characters, unless nothing else is between two gaps."""
+    stretches = groupby(text, lambda character: class_of(character) <= PARAGRAPH)
+    return "".join(visible("".join(stretch)) for _, stretch in stretches)
 
 
 def slow_characters(text):
     """Return the paragraphs of a text, each as (character in NFC, class) pairs,
     with a run of white space as one character.
     """
-    composed = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\ufeff", "")
+    composed = (
+        unicodedata.normalize("NFC", shown_characters(text))
+        .replace("\r\n", "\n")
+        .replace("\ufeff", "")
+    )
     paragraphs, gap = [[]], ""
     for character in composed:
         kind = class_of(character)
@@ -113,7 +124,7 @@ def test_each_paragraph_is_read_as_if_it_were_alone(text):
 @given(st.text(max_size=30))
 def test_composing_keeps_places(text):
     composed, starts, ends = composed_text(text)
-    assert composed == unicodedata.normalize("NFC", text)
+    assert composed == unicodedata.normalize("NFC", shown_characters(text))
     assert len(starts) == len(ends) == len(composed)
     places = list(zip(starts.tolist(), ends.tolist(), strict=True))
     assert all(start < end for start, end in places)
@@ -504,6 +515,14 @@ def test_it_learns_tokens_words_and_sentences(tokenizer):
     ]
 
 
+def test_a_token_may_have_several_ends_to_split_off():
+    lines = [f"{who}~{end} gone _." for who in ("I", "We", "They") for end in ("'d", "'ve", "'ll")]
+    tokenizer = train_tokenizer([sentences(*lines)] * 4, None, 1)
+    for text in ("I'd've gone.", "WE'LL'VE gone.", "Who'd've gone."):
+        stem, middle, end = re.split("(?=')", text.split()[0])
+        assert shown(tokenizer.split(text)) == [f"{stem}~{middle}~{end} gone ."]
+
+
 def test_with_lines_each_line_is_a_sentence(tokenizer):
     found = tokenizer.split("It's late! The dog runs\nA cat\n\nis old.", SentenceEnds.LINE)
     assert shown(found) == ["It~'s late ! The dog runs", "A cat", "is old ."]
@@ -562,6 +581,24 @@ def test_the_normal_form_of_a_text_changes_none_of_its_words(tokenizer, text):
     assert normal == [[[*words] for words in one.words] for one in composed]
     for one in apart:
         assert all(unicodedata.is_normalized("NFD", form) for form in one.forms)
+
+
+def test_invisible_characters_change_nothing_but_the_forms(tokenizer):
+    text = "The dog's bone is old. We met Dr. Hill."
+    hidden = "\u200eThe dog\u00ad's bo\u00ad\u200bne is old.\u200b We met D\u2060r. Hill."
+    once, twice = tokenizer.split(text), tokenizer.split(hidden)
+    assert [[visible(form) for form in one.forms] for one in twice] == [one.forms for one in once]
+    assert twice[0].forms[:3] == ["\u200eThe", "dog\u00ad's", "bo\u00ad\u200bne"]
+    assert [hidden[start:end] for one in twice for start, end in one.places] == [
+        form for one in twice for form in one.forms
+    ]
+    assert [len(words) for one in twice for words in one.words] == [
+        len(words) for one in once for words in one.words
+    ]
+
+
+def test_an_invisible_character_between_blanks_is_a_token(tokenizer):
+    assert [one.forms for one in tokenizer.split("a \u200b b")] == [["a", "\u200b", "b"]]
 
 
 def test_an_abbreviation_of_a_list_does_not_end_a_sentence():
