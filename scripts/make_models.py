@@ -49,9 +49,19 @@ from parser.data.changed_text import (
     in_lower_case,
     typographic,
 )
+from parser.data.irregular_forms import irregular_lists
+from parser.data.treebank import language_of
 from parser.evaluation.scores import evaluate_files
 from parser.model.packs import fetch, read_index
-from parser.model_folder import CARD, EXAMPLE, INDEX, MODEL, SEGMENTER, text_folder
+from parser.model_folder import (
+    CARD,
+    EXAMPLE,
+    INDEX,
+    MODEL,
+    SEGMENTER,
+    VOCABULARIES,
+    text_folder,
+)
 from parser.storage import replacing, write_json
 from parser.text.pipeline import TextPipeline
 from parser.text.tokens import read_paragraphs, text_of
@@ -260,7 +270,7 @@ def main() -> None:
     parser.add_argument(
         "--tokenizers",
         action="store_true",
-        help="train only the tokenizers, and keep the parsers of the packs",
+        help="train only the tokenizers, name the lists of irregular forms, and keep the parsers",
     )
     parser.add_argument(
         "--pages", action="store_true", help="make no model; write the pages from index.json"
@@ -362,7 +372,7 @@ def _with_new_tokenizers(
     model: Path, pack: str, members: dict[str, Wanted], treebanks: Path, output: Path
 ) -> None:
     """Unpack a model, and train its tokenizers, and its segmenter if it has one, as it was chosen
-    on dev; the card loses what make() adds.
+    on dev; name its list of irregular forms; the card loses what make() adds.
     """
     with zipfile.ZipFile(output / f"{pack}.zip") as packed:
         packed.extractall(model)
@@ -374,9 +384,20 @@ def _with_new_tokenizers(
             *(("--treebank", member.treebank) if member.together else ()),
             *(() if [*model.rglob(SEGMENTER)] else ("--segmenter", "none")),
         )
+    _name_irregular_list(
+        model, language_of(member.files(treebanks, "train") for member in members.values())
+    )
     card = model / CARD
     text = card.read_text(encoding="utf-8").partition(f"\n## {_ADDED_TO_CARDS}")[0]
     card.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _name_irregular_list(model: Path, language: str | None) -> None:
+    """Let a model of before read the list of irregular forms of its language, as new ones do."""
+    content = json.loads((model / VOCABULARIES).read_text(encoding="utf-8"))
+    if language in irregular_lists() and "lemmas" in content:
+        content["lemmas"]["irregular"] = language
+        write_json(model / VOCABULARIES, content)
 
 
 def _training_files(members: dict[str, Wanted], treebanks: Path) -> list[str]:

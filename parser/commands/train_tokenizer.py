@@ -90,7 +90,7 @@ def main() -> None:
 
     import torch
 
-    from parser.text.abbreviations import language_of
+    from parser.data.treebank import language_of
     from parser.training.text import write_splitting
 
     torch.set_num_threads(1)

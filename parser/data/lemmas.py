@@ -1,9 +1,10 @@
 """Lemmas of words: from a lexicon, from training, and by rules that an encoder chooses among.
 
 A form with its predicted tags takes the lemma in the lexicon, if there is one; else the lemma that
-it always had in training, or had most often with these tags; else the lemma of the best rule that
-applies (lemma_rules.py). A rule whose lemma training saw gets a bonus (known_lemmas.py). A rule
-does not apply if it leaves too little of a new form (new_forms.py).
+it always had in training, or had most often with these tags; else its lemma in the list of
+irregular forms (irregular_forms/); else the lemma of the best rule that applies (lemma_rules.py). A
+rule whose lemma training saw gets a bonus (known_lemmas.py). A rule does not apply if it leaves too
+little of a new form (new_forms.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import AttributeColumns
+from parser.data.irregular_forms import irregular_forms, irregular_lists
 from parser.data.known_lemmas import (
     KNOWN_LEMMA,
     SAME_UPOS,
@@ -146,10 +148,11 @@ class Lemmas:
         odd: the symbols of rules that do not apply to new forms, see odd_rules().
         use: how each UPOS got its lemmas; None, in older models:
             what ``seen`` and ``known`` say of it.
+        irregular: the code of the language whose list of irregular forms is read; None: no list.
 
     Attributes:
         rules: the vocabulary of rules; a rule is the set of its parts.
-        columns, seen, known, casings, odd: as passed.
+        columns, seen, known, casings, odd, irregular: as passed.
 
     Raises:
         OptimalStepError: there are no rules, a rule is listed twice, or a symbol is not a rule's.
@@ -164,8 +167,9 @@ class Lemmas:
         casings: Mapping[str, Sequence[str]] | None = None,
         odd: Iterable[str] = (),
         use: LemmaUse | None = None,
+        irregular: str | None = None,
     ) -> None:
-        self._use = use
+        self._use, self.irregular = use, irregular
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
         # By rule, how many characters it cuts at the end, if it does not change the beginning.
         kept = [not rule.front and not rule.prefix for rule in self._rules]
@@ -217,6 +221,11 @@ class Lemmas:
         return {form for forms in self.seen.values() for form in forms}
 
     @cached_property
+    def _irregular(self) -> Mapping[tuple[str, str], str]:
+        """The lemmas of irregular forms, by UPOS and form."""
+        return {} if self.irregular is None else irregular_forms(self.irregular)
+
+    @cached_property
     def _often_far(self) -> bool:
         """Whether lemmas often keep less than half of their letters; then rules may do so."""
         return often_far(self.seen.values())
@@ -232,6 +241,7 @@ class Lemmas:
         sentences: Iterable[AttributeColumns],
         columns: Sequence[str],
         by_tags: Collection[str] = (),
+        irregular: str | None = None,
     ) -> Lemmas | None:
         """Return the lemmas of a treebank; None if it has no lemmas.
 
@@ -239,6 +249,8 @@ class Lemmas:
             sentences: the treebank.
             columns: the columns of tags that decide between several lemmas of a form.
             by_tags: forms known to have several lemmas, even if they have one here.
+            irregular: the code of the language whose list of irregular forms is read for forms
+                that the treebank lacks; None: no list.
         """
         by_form: dict[str, Counter[str]] = {}
         tagged: dict[tuple[str, ...], dict[str, Counter[str]]] = {}
@@ -308,6 +320,7 @@ class Lemmas:
             casings_of(alike),
             odd_symbols,
             use,
+            irregular,
         )
 
     @classmethod
@@ -341,7 +354,13 @@ class Lemmas:
         check_type(odd, list, "lemmas.odd")
         known_lemmas = _read_known(content["known"]) if "known" in content else None
         use = LemmaUse.read(content["use"], len(rules)) if "use" in content else None
-        return cls(rules, columns, seen, known_lemmas, casings or None, odd, use)
+        irregular = content.get("irregular")  # older folders lack it
+        if irregular is not None and irregular not in irregular_lists():
+            raise OptimalStepError(
+                f"lemmas.irregular names a list {irregular!r}, and this version has "
+                f"{', '.join(irregular_lists())}"
+            )
+        return cls(rules, columns, seen, known_lemmas, casings or None, odd, use, irregular)
 
     def described(self) -> dict[str, Any]:
         """Return the lemmas' part of vocabularies.json."""
@@ -355,6 +374,8 @@ class Lemmas:
         }
         if self._use is not None:
             content["use"] = self._use.described()
+        if self.irregular is not None:
+            content["irregular"] = self.irregular
         return (
             content
             if self.casings is None
@@ -402,7 +423,7 @@ class Lemmas:
         binding: tuple[str, bool] = ("", True),
     ) -> str | None:
         """Return the lemma that training saw for a form with the tags ``values`` (in ``columns``),
-        or for the form with fewer capitals.
+        or that it has as an irregular form; or the lemma of the form with fewer capitals.
 
         For tags that training did not see, return the only lemma that the form has with the
         ``given`` UPOS. For ``binding`` see always().
@@ -426,6 +447,7 @@ class Lemmas:
                 or self._by_upos.get((given, cased_form))
             )
             lemma = lemma or self._misspelt.get((upos, cased_form))
+            lemma = lemma or self._irregular.get((upos, cased_form))
             if lemma and (cased_form == form or self.known.gain(lemma, upos) >= least):
                 first_lemma = first_lemma or lemma
                 if not all_capitals or self.known.gain(lemma, upos) == _MOST:
@@ -475,7 +497,9 @@ class Lemmas:
                     lambda form, upos: any(had(form, upos) for had in had_by),
                 ),
             )
-        return Lemmas(rules, self.columns, seen, known_lemmas, casings, {*rules} - general, use)
+        irregular = new.irregular or self.irregular
+        odd = {*rules} - general
+        return Lemmas(rules, self.columns, seen, known_lemmas, casings, odd, use, irregular)
 
     @property
     def told_by_tags(self) -> set[str]:

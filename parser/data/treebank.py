@@ -56,6 +56,9 @@ UD_TAGS = (
     *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
 )
 
+# The beginning of the names of UD's files: the language, and the treebank.
+_UD_NAME = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-")
+
 # How many faults an error lists.
 _LISTED = 20
 
@@ -592,3 +595,13 @@ def _gold_sentence(sentence: RawSentence, partial: bool) -> Sentence | None:
         deprels=column(DEPREL),
         where=sentence.place(_first_line(sentence)),
     )
+
+
+def language_of(files: Iterable[str | Path]) -> str | None:
+    """Return the language of a treebank by the names of its files, such as en_ewt-ud-train.conllu;
+    None if they do not say.
+    """
+    languages = {
+        match[1] for path in files if (match := _UD_NAME.match(Path(path).name)) is not None
+    }
+    return languages.pop() if len(languages) == 1 else None

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parser.data.treebank import language_of
 from parser.linear.model import LinearModel
 from parser.model.loading import load
 from parser.model_folder import (
@@ -26,7 +27,6 @@ from parser.model_folder import (
 )
 from parser.settings.plan import NetworkPlan, Plan
 from parser.storage import replacing
-from parser.text.abbreviations import language_of
 from parser.text.pipeline import TextPipeline
 from parser.training.lemma_training import learn_task
 from parser.training.text import NoRunningTextError, write_splitting

@@ -1,7 +1,9 @@
 """What a model knows of lemmas, lexicons, and which of them comes first."""
 
 import gzip
+import json
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.conllu.checks import ConlluError
+from parser.data import irregular_forms as lists
+from parser.data.irregular_forms import irregular_forms, irregular_lists
 from parser.data.known_lemmas import KNOWN_LEMMA, SAME_UPOS, KnownLemmas, interchangeable
 from parser.data.lemma_lexicon import LemmaLexicon
-from parser.data.lemma_rules import LemmaRule
+from parser.data.lemma_rules import LemmaRule, is_lemma
 from parser.data.lemmas import Lemmas, affixes, lemmatize
 from parser.data.new_forms import keeps_half
+from parser.data.treebank import UD_TAGS
 from parser.data.vocabulary import N_RESERVED, ROOT, UNKNOWN
 from tests.toy import sentence
 
@@ -504,6 +509,36 @@ def with_upos(lemmas: Lemmas, upos: str, strictly: bool = True) -> dict[str, str
         [(upos, strictly)] * 5,
     )
     return dict(zip(forms, found, strict=True))
+
+
+def test_irregular_forms_of_a_list_come_after_what_training_saw_and_before_rules():
+    words = [("mice", "mouse", "NOUN", "_"), ("tore", "rip", "VERB", "_"), ("ran", "ran", "X", "_")]
+    lemmas = Lemmas.of([columns(words)], ["upos", "feats"], irregular="en")
+    forms = ["tore", "wept", "Wept", "WEPT", "Wept", "wept", "bled", "kicked"]
+    upos = ["VERB", "VERB", "VERB", "VERB", "PROPN", "NOUN", "VERB", "VERB"]
+    expected = ["rip", "weep", "weep", "weep", "Wept", "wept", "bleed", "kicked"]
+    described = json.loads(json.dumps(lemmas.described()))
+    assert described["irregular"] == "en"
+    tags = {"upos": upos, "feats": ["_"] * len(forms)}
+    keep = np.array([symbol == "keep\t0\t\t0\t" for symbol in lemmas.rules.symbols], np.float32)
+    for one in (lemmas, Lemmas.read(described, ["upos", "feats"])):
+        assert lemmatize(one, forms, tags, lambda new, _: np.tile(keep, (len(new), 1))) == expected
+    plain = Lemmas.of([columns(words)], ["upos", "feats"])
+    assert "irregular" not in plain.described()
+    assert plain.extended(lemmas).irregular == lemmas.extended(plain).irregular == "en"
+    with pytest.raises(ValueError, match="names a list 'xx', and this version has en"):
+        Lemmas.read({**described, "irregular": "xx"}, ["upos", "feats"])
+
+
+@pytest.mark.parametrize("language", irregular_lists())
+def test_a_list_of_irregular_forms_has_each_form_once_with_a_lemma_of_its_own(language):
+    folder = Path(lists.__file__).parent
+    lines = (folder / f"{language}.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    assert len({(form, upos) for form, upos, _ in rows}) == len(rows)
+    assert {upos for _, upos, _ in rows} <= {*UD_TAGS}
+    assert all(form != lemma and is_lemma(lemma) for form, _, lemma in rows)
+    assert len(irregular_forms(language)) == len(rows)
 
 
 def test_lemmas_fit_a_given_upos():

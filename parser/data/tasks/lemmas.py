@@ -12,6 +12,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import AttributeColumns
+from parser.data.irregular_forms import irregular_lists
 from parser.data.lemmas import Lemmas
 from parser.data.parts.part import Labels
 from parser.data.tasks.tags import TagTask
@@ -115,9 +116,9 @@ def _extended(old_lemmas: Lemmas | None, source: TaskSource) -> LemmaTask | None
     if LemmaTask.name not in source.wanted.task_epochs:
         return None
     tags = _tags(source.tasks)
-    new_lemmas = Lemmas.of(
-        source.tagged, list(tags), () if old_lemmas is None else old_lemmas.told_by_tags
-    )
+    told_by_tags = () if old_lemmas is None else old_lemmas.told_by_tags
+    irregular = source.language if source.language in irregular_lists() else None
+    new_lemmas = Lemmas.of(source.tagged, list(tags), told_by_tags, irregular)
     if old_lemmas is not None and new_lemmas is not None:
         return LemmaTask(old_lemmas.extended(new_lemmas), tags)
     lemmas = new_lemmas if old_lemmas is None else old_lemmas

@@ -61,6 +61,7 @@ class TaskSource:
         tagged: the same sentences; columns without gold values have the predictions of the model
             that is trained further.
         relations: the parser's relations.
+        language: the code of the sentences' language; None: unknown, or several.
         tasks: the tasks that come before in the list.
     """
 
@@ -68,6 +69,7 @@ class TaskSource:
     sentences: Sequence[AttributeColumns]
     tagged: Sequence[AttributeColumns]
     relations: Vocabulary
+    language: str | None = None
     tasks: Sequence[Task] = ()
 
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable
 from pathlib import Path
 
 from oracles.errors import OptimalStepError
 from parser.conllu.formats import TO_UTF8
 
 _FOLDER = Path(__file__).parent
-# The beginning of the names of UD's files: the language, and the treebank.
-_UD_NAME = re.compile(r"([a-z]{2,3})_[a-z0-9]+-ud-")
 
 
 def abbreviation_lists() -> list[str]:
@@ -63,13 +60,3 @@ def read_abbreviations(path: Path) -> dict[str, bool]:
                 )
             abbreviations[short.lower()] = bool(mark)
     return abbreviations
-
-
-def language_of(files: Iterable[str | Path]) -> str | None:
-    """Return the language of a treebank by the names of its files, such as en_ewt-ud-train.conllu;
-    None if they do not say.
-    """
-    languages = {
-        match[1] for path in files if (match := _UD_NAME.match(Path(path).name)) is not None
-    }
-    return languages.pop() if len(languages) == 1 else None

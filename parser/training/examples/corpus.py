@@ -26,7 +26,14 @@ from parser.data.sentences import NO_NODE
 from parser.data.similar import attribute_vocabulary
 from parser.data.tasks import TASKS
 from parser.data.tasks.task import Task, TaskSource
-from parser.data.treebank import Sentence, Treebank, TreebankError, listed, read_treebanks
+from parser.data.treebank import (
+    Sentence,
+    Treebank,
+    TreebankError,
+    language_of,
+    listed,
+    read_treebanks,
+)
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, UNKNOWN, Vocabulary
 from parser.data.word_vectors import BackgroundVectors, WordVectors
@@ -164,7 +171,8 @@ class Corpus:
             word_parts = [
                 part for kind in PARTS if (part := kind.new(network, splits.known)) is not None
             ]
-            tasks = _tasks(TaskSource(network, splits.known, splits.known, relations))
+            language = language_of(plan.files.train.paths)
+            tasks = _tasks(TaskSource(network, splits.known, splits.known, relations, language))
             vocabularies = Vocabularies(by_attribute, word_parts, tasks)
             slots = _slots(plan, network, vocabularies)
         if not (by_attribute if network is None else slots):
@@ -462,7 +470,8 @@ def _extended(
     extended = [(part, part.extended(network, sentences, tensors)) for part in before.parts[1:]]
     parts = [(part, new) for part, new in extended if new is not None]
     relations = Vocabulary(start.relations.extended(_deprels(sentences, plan.files.train.partial)))
-    tasks = _tasks(TaskSource(network, sentences, tagged, relations), before)
+    language = language_of(plan.files.train.paths)
+    tasks = _tasks(TaskSource(network, sentences, tagged, relations, language), before)
     vocabularies = Vocabularies(by_attribute, [new for _, new in parts], tasks)
     counts = [
         (name, len(by_attribute[name].symbols) - len(old.symbols))
