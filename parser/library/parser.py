@@ -72,8 +72,8 @@ class Parser:
     """A trained parser.
 
     Args:
-        model: its weights must not change.
-        tokenizer: for parse_text().
+        model: a loaded model, whose weights must not be changed afterwards.
+        tokenizer: splits the text for parse_text().
         folder: the folder that has the tokenizer for parse_text() if none is given.
         beam: how to search; None: as the model folder says, or greedily.
         lexicon: lemmas that take precedence over predicted lemmas.
