@@ -248,12 +248,12 @@ class ParsedWord(_Word):
     which knows the other words of its sentence.
 
     Attributes:
-        id: its number in the sentence, from 1.
+        id: its number in the sentence, counted from 1.
         form: the word.
         upos: its part of speech, as given or predicted; ``_`` for none.
         head: the number of its head, 0 for the root of the sentence.
         deprel: its relation.
-        probability: of head and relation; see ParsedSentence.
+        probability: the probability that its head and relation are right; see ParsedSentence.
         lemma: its lemma, as given or predicted; ``_`` for none.
         xpos, feats: its tag and features, as given or predicted; ``_`` for none.
         start, end: the place of its token in a parsed text, see ParsedSentence.spans; words of one

@@ -416,7 +416,7 @@ class Parser:
 
         Raises:
             InputError: an item is neither a text nor a sentence; the message gives its number,
-                from 1. Or an option has an unknown value.
+                counted from 1. Or an option has an unknown value.
             OptimalStepError: the value of a boolean option is not a boolean.
             TokenizerError: there is no tokenizer for texts, or no segmenter to find sentences.
             MissingColumnsError: an item lacks a column that the model reads.
