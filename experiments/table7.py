@@ -15,8 +15,8 @@ publish=true publishes the rows asked for.
 The first pass is trained once per language, seed and kind of trees: columns 1 and 3 share it, and
 so do 2, 4, 5 and 6. Section 8.3 says that accuracy is generally higher if training can benefit from
 all trees: column 2 over 1, 4 over 3, 5 over 3; and that the original trees are slightly better in a
-few cases: 5 over 4, which an open difference does not contradict. Whether a second pass helps, 3
-over 1 and 4 over 2, is our question, not a claim of the paper.
+few cases: 5 over 4. A difference that is not significant (``open``) does not contradict this.
+Whether a second pass helps, 3 over 1 and 4 over 2, is our question, not a claim of the paper.
 """
 
 from __future__ import annotations

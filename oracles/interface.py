@@ -245,7 +245,7 @@ class Oracle(ABC):
         self.strategy = Strategy(strategy)
 
     def takes(self, trees: Trees) -> np.ndarray:
-        """Return bool[sentences], the gold trees that bind() does not refuse."""
+        """Return bool[sentences]: for each gold tree, whether bind() accepts it."""
         taken = np.ones(len(trees), np.bool_)
         if not self.takes_partial_gold:
             taken &= trees.whole

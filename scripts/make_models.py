@@ -4,7 +4,7 @@
 The folder has the treebanks that optimal-step fetch_treebanks en pt ko ga cy hy vi fetches. Each
 model is trained below --runs, where an interrupted training goes on; packed into models/NAME.zip;
 and measured as packed: on the test part as it is, in capitals, in lower case, with typographic
-quotes, in NFD, and with each paragraph on a line; and on treebanks of other kinds that the folder
+quotes, in NFD, and with each paragraph on a line; and on treebanks of other genres that the folder
 has. Models with the same ``together`` are one model of all their treebanks, in one pack.
 models/index.json has the figures. From them come models/README.md and the tables of
 docs/models.md, which --pages writes alone.
@@ -97,19 +97,19 @@ _WRITTEN: dict[str, tuple[FormChange, str]] = {
     "a paragraph a line": (list, "\n"),
 }
 _AS_WRITTEN = ("LAS", "UPOS", "lemmas", "words_f1", "sentences_f1")
-# Keys of the index: the scores by the names above, and the scores of treebanks of other kinds.
+# Keys of the index: the scores by the names above, and the scores of treebanks of other genres.
 WRITTEN, OTHERS = "as_written", "other_treebanks"
 
 
 @dataclass(frozen=True)
 class OtherTreebank:
-    """A treebank of the same language and another kind; nothing of it is trained on.
+    """A treebank of the same language and another genre; no model is trained on it.
 
     Attributes:
         folder: its name at Universal Dependencies.
         code: with which the names of its files begin.
         release: of Universal Dependencies.
-        kind: of its text.
+        kind: the genre of its text.
     """
 
     folder: str
@@ -140,7 +140,7 @@ class Wanted:
         settings: others for training.
         limit: what its text splitting is bad at, because of the treebank.
         encoder: the pretrained encoder in it, with its licence; empty: none.
-        others: treebanks of other kinds to measure it on, where the folder of treebanks has them.
+        others: treebanks of other genres to measure it on, where the folder of treebanks has them.
         together: the pack of the one model that is trained on the treebanks of all members of
             MODELS with this value, which have the same recipe and settings; empty: a model and a
             pack of its own.
@@ -730,8 +730,8 @@ def tables(index: dict[str, dict[str, Any]]) -> str:
         *table(ways, written("words_f1", "sentences_f1", "lemmas")),
     ]
     if others:
-        lines += ["Treebanks of other kinds, which no training has read:", ""]
-        lines += table(("treebank", "kind", "words", *_OF_OTHERS), other, others)
+        lines += ["Treebanks of other genres, on which no model was trained:", ""]
+        lines += table(("treebank", "genre", "words", *_OF_OTHERS), other, others)
     return "\n".join(lines)
 
 
@@ -745,7 +745,7 @@ def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
         "# Models",
         "",
         (
-            "Packs of `scripts/make_models.py`; what they reach is in "
+            "Packs of `scripts/make_models.py`; their accuracy and speed are in "
             "[docs/models.md](../docs/models.md). Each is derived from a"
         ),
         "treebank of Universal Dependencies, and has the licence of that treebank:",

@@ -107,7 +107,7 @@ class AttardiSearch(AttardiOracle):
 
     name: ClassVar[str] = "attardi_search"
     takes_partial_gold: ClassVar[bool] = True
-    complexity: ClassVar[str] = "exponential at worst, in the edges that must be lost"
+    complexity: ClassVar[str] = "at worst exponential in the number of arcs that must be lost"
     source: ClassVar[str] = "this project"
 
     def __init__(

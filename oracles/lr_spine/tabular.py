@@ -63,7 +63,7 @@ class LRSpineTabular(LRSpineOracle):
 
     name: ClassVar[str] = "lr_spine_tabular"
     needs_projective_gold: ClassVar[bool] = True
-    complexity: ClassVar[str] = "exponential at worst"
+    complexity: ClassVar[str] = "at worst exponential"
     source: ClassVar[str] = "Goldberg, Sartorio and Satta 2014, Section 6"
 
     def _bind(self, trees: Trees) -> BoundOracle:

@@ -98,7 +98,7 @@ def _predicts_lemmas(model: ParserModel, options: ParseOptions) -> None:
 def _is_calibrated(model: ParserModel, options: ParseOptions) -> None:
     if not model.gives_probabilities:
         raise OptimalStepError(
-            f"the scores of model={model.kind} are no probabilities; "
+            f"the scores of model={model.kind} are not probabilities; "
             "train with model=mlp or model=bilstm"
         )
     if not model.calibration.shares:
@@ -271,7 +271,7 @@ class ParseOptions:
     )
     probabilities: bool = option(
         False,
-        "write into MISC how probable each arc is to be right (Prob=0.87)",
+        "write into MISC the probability that each arc is right (Prob=0.87)",
         _WORDS,
         needs=_is_calibrated,
     )

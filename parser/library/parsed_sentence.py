@@ -248,12 +248,12 @@ class ParsedWord(_Word):
     which knows the other words of its sentence.
 
     Attributes:
-        id: its number in the sentence, from 1.
+        id: its number in the sentence, counted from 1.
         form: the word.
         upos: its part of speech, as given or predicted; ``_`` for none.
         head: the number of its head, 0 for the root of the sentence.
         deprel: its relation.
-        probability: of head and relation; see ParsedSentence.
+        probability: the probability that its head and relation are right; see ParsedSentence.
         lemma: its lemma, as given or predicted; ``_`` for none.
         xpos, feats: its tag and features, as given or predicted; ``_`` for none.
         start, end: the place of its token in a parsed text, see ParsedSentence.spans; words of one
@@ -305,12 +305,12 @@ class ParsedSentence:
         forms: the words.
         heads: the numbers of their heads, 0 for the root of the sentence.
         deprels: their relations.
-        probabilities: 0 to 1: how probable it is that a word's head and relation are right. It is
+        probabilities: from 0 to 1: the probability that a word's head and relation are right. It is
             computed from the probability of the transition that made the arc, and calibrated on the
             dev part of the model's training; without a dev part, it is not calibrated. NaN for a
-            linear model, whose scores are not probabilities, and with a beam for more than 9,000
-            words.
-        probability: 0 to 1: the probability of the whole computation according to the model;
+            linear model, whose scores are not probabilities, and, with a beam, for a sentence of
+            more than 9,000 words.
+        probability: from 0 to 1: the probability of the whole computation according to the model;
             NaN in the same cases.
         tags: the values that the model predicts for the words, by column (lemma, upos,
             xpos, feats).

@@ -72,8 +72,8 @@ class Parser:
     """A trained parser.
 
     Args:
-        model: its weights must not change.
-        tokenizer: for parse_text().
+        model: a loaded model, whose weights must not be changed afterwards.
+        tokenizer: splits the text for parse_text().
         folder: the folder that has the tokenizer for parse_text() if none is given.
         beam: how to search; None: as the model folder says, or greedily.
         lexicon: lemmas that take precedence over predicted lemmas.
@@ -416,7 +416,7 @@ class Parser:
 
         Raises:
             InputError: an item is neither a text nor a sentence; the message gives its number,
-                from 1. Or an option has an unknown value.
+                counted from 1. Or an option has an unknown value.
             OptimalStepError: the value of a boolean option is not a boolean.
             TokenizerError: there is no tokenizer for texts, or no segmenter to find sentences.
             MissingColumnsError: an item lacks a column that the model reads.

@@ -30,7 +30,8 @@ class Token:
         space_after: whether a separator follows in the text.
         misc: the column MISC of a token that a TextPipeline found.
         start, end: its place in the text, in characters.
-        line: how a line ends after it, see sentence_ends.line_ends().
+        line: whether a line ends after it, and if so, how full that line is; see
+            sentence_ends.line_ends().
     """
 
     form: str

@@ -109,5 +109,5 @@ def test_what_has_no_probabilities_says_so(model):
     uncalibrated = replace(model, calibration=Calibration())
     with pytest.raises(ValueError, match=r"not calibrated; train it with a dev part"):
         parsed(uncalibrated, TEXT)
-    with pytest.raises(ValueError, match="scores of model=linear are no probabilities"):
+    with pytest.raises(ValueError, match="scores of model=linear are not probabilities"):
         parsed(small_linear_model(), TEXT)

@@ -284,8 +284,8 @@ def test_the_page_says_how_much_longer_context_rows_take():
     page = " ".join((ROOT / "docs" / "oracles_and_systems.md").read_text().split())
     overall, at_100 = (f"{ratio:.1f} times" for ratio in ratios)
     assert (
-        f"takes {overall} as long as the linear oracle over whole sentences, {at_100} with 100 "
-        "words" in page
+        f"takes {overall} as long as the linear oracle over whole sentences, and {at_100} as long "
+        "with 100 words" in page
     )
 
 

@@ -158,8 +158,9 @@ def test_the_number_of_the_readme_is_what_the_command_prints(capsys, monkeypatch
     table7.EXPERIMENT.main(settings_of(table7.Table7, "table7", [*given, f"results={tmp_path}"]))
     found = re.search(r"0 to train; fresh=true trains all ([0-9]+) again", capsys.readouterr().out)
     assert found is not None
-    assert f"prints published rows; `fresh=true` trains all {found[1]} again." in " ".join(
-        text.split()
+    assert (
+        f"only prints its committed results; `fresh=true` repeats all {found[1]} runs."
+        in " ".join(text.split())
     )
 
 
