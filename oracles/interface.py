@@ -284,8 +284,8 @@ class Oracle(ABC):
         return self._bind(trees)
 
     def bind_lossless(self, trees: Trees) -> BoundLossless | None:
-        """Return an oracle that finds lossless transitions faster than scores do; None:
-        this oracle knows no faster way.
+        """Return an oracle that finds lossless transitions faster than by scoring; None if there is
+        no faster way.
         """
         return None
 

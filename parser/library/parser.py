@@ -237,8 +237,8 @@ class Parser:
                 and empty nodes are left out. A word is a form, or a tuple (form, upos, xpos, feats)
                 of which only the form is required.
             single_root: make valid UD trees, with exactly one root.
-            allow_missing_columns: parse even if the words lack columns that the model reads,
-                far less accurately.
+            allow_missing_columns: parse even if the words lack columns that the model reads;
+                accuracy is then far lower.
             heads: the given heads of each sentence, 0 for the root, None for unknown heads. All are
                 kept if the transition system can make all of them together, otherwise as many as
                 possible.
