@@ -1,4 +1,4 @@
-"""Packs a model into one file to hand out: python scripts/pack.py RUN -o hu-szeged-2.2.zip."""
+"""Packs a model into one file to distribute: python scripts/pack.py RUN -o hu-szeged-2.2.zip."""
 
 import sys
 from pathlib import Path
