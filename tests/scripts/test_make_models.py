@@ -154,8 +154,8 @@ def test_packs_of_before_have_a_dash_for_what_was_not_measured():
     now = _entry(**{WRITTEN: {"capitals": scores}, OTHERS: {"UD_X-Y 2.16": other}}, LAS=84.0)
     page = make_models.tables({"old": _entry(LAS=83.0), "new": now})
     ways = (
-        "| name | as it is | capitals | lower case | typographic quotes | NFD | a paragraph a "
-        "line |"
+        "| name | as it is | capitals | lower case | typographic quotes | NFD | one paragraph "
+        "per line |"
     )
     assert page.count(ways) == 2
     none = " | \u2013"
