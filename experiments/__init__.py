@@ -1,1 +1,1 @@
-"""One module per question; a folder beside it holds the rows and pages that it wrote."""
+"""One module per question. results/ holds the rows and pages that the modules wrote."""

@@ -1,5 +1,5 @@
-"""Accuracy against the size of the beam, of parsers trained for greedy parsing and of globally
-trained parsers, on test.
+"""Accuracy on test against the size of the beam, for parsers trained for greedy parsing and for
+globally trained parsers.
 
     python experiments/beam.py systems=[accurate] paths.treebanks=ud-v2.2
 
@@ -73,7 +73,7 @@ def cells(wanted: BeamExperiment) -> list[Cell]:
 
 
 def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Train a parser, unless that is done, and parse with the beams."""
+    """Train a parser, unless it has already been trained, and parse with the beams."""
     system, language, seed, *_ = group[0].key
     training = Training.of(wanted, language, seed, wanted.all_systems[system])
     folder = folder_of(wanted.runs, system, training)
@@ -138,7 +138,7 @@ def draw(rows: list[Row], wanted: BeamExperiment, folder: Path) -> None:
         save(figure, folder / f"{system.replace(' ', '_').replace(',', '')}.svg")
 
 
-# Percentages on the test part, all words, full relations. ``log_probability`` is of the trees
+# Percentages on the test part, all words, full relations. ``log_probability`` is that of the trees
 # found, in nats per word; for a globally trained parser, it is their score.
 KEY = ("system", "treebank", "seed", "merge", "size")
 EXPERIMENT = Experiment(

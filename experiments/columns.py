@@ -1,12 +1,13 @@
-"""Trainings of the columns of Table 7: rows, counts by sentence,
-and differences between columns with their intervals.
+"""Training runs for the columns of Table 7 of Nederhof (2019): their rows, their counts for each
+sentence, and the differences between columns, with confidence intervals.
 
-The difference of the LAS of two columns is estimated per treebank and over several, with intervals
-from a paired bootstrap. Sentences of the test part and seeds are drawn with replacement 2,000
-times, the same for both columns (which share the first pass of a seed where Table 7 allows it). The
-interval holds the middle 95% of the differences. It is computed from RECIPE_counts.csv beside the
-rows: how many words of each sentence a parser gets right. The file has one line per training and
-measure, with a number for each sentence of the test part, in order, separated by spaces:
+The difference in LAS between two columns is estimated for each treebank and averaged over several
+treebanks, with intervals from a paired bootstrap. Sentences of the test part and seeds are drawn
+with replacement 2,000 times, the same for both columns (which share the first pass of a seed where
+Table 7 allows it). The interval holds the middle 95% of the differences. It is computed from
+RECIPE_counts.csv, a file beside the rows that says how many words of each sentence a parser gets
+right. The file has one line per training run and measure, with a number for each sentence of the
+test part, in order, separated by spaces:
 
     treebank,column,seed,measure,counts
     hu,,,words,21 18 9 ...
@@ -55,8 +56,8 @@ def run_folder(runs: str | Path, key: Sequence[str]) -> Path:
 def measure_family(
     family: Mapping[Key, Training], runs: str, fresh: bool
 ) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Train columns that share a first pass, trained by the first column; yield rows by key,
-    with counts added.
+    """Train columns that share a first pass, which is run for the first of them; yield each key
+    with its row, counts included.
     """
     first = next(iter(family))
     for key, training in family.items():
@@ -82,10 +83,10 @@ def measure_family(
 
 @dataclass(frozen=True, eq=False)
 class SentenceCounts:
-    """Counts of one training by sentence of the test part.
+    """Counts of one training run, for each sentence of the test part.
 
     Attributes:
-        words: int64[sentences].
+        words: int64[sentences], all words.
         uas: int64[sentences], words with the right head.
         las: int64[sentences], words with the right head and relation.
     """
@@ -107,7 +108,9 @@ AllCounts = dict[tuple[str, int, int], SentenceCounts]
 
 
 def _count(training: Training, folder: Path) -> SentenceCounts:
-    """Count the words that the model of a run folder has right, by sentence of the test part."""
+    """Count the words that the model in a run folder gets right, for each sentence of the test
+    part.
+    """
     model = models.load(folder / "model")
     gold = GoldSplit.of(
         read_treebank(training.part("test")).sentences, model.vocabularies, model.relations
@@ -132,7 +135,7 @@ def _numbers(text: str) -> np.ndarray:
 
 
 def keep(wanted: Trainings, rows: Found) -> None:
-    """Write the counts of measure_family() beside your own rows."""
+    """Write the counts from measure_family() into the folder of your own rows."""
     path = Path(wanted.results) / counts_file(wanted.recipe)
     new = {
         (treebank, int(column), int(seed)): SentenceCounts(
@@ -164,7 +167,7 @@ def write_counts(path: Path, counts: AllCounts) -> None:
     """Write counts, sorted, atomically.
 
     Raises:
-        OptimalStepError: the sentences of a treebank differ between trainings.
+        OptimalStepError: the sentences of a treebank differ between training runs.
     """
     rows: dict[Key, Row] = {}
     for (treebank, column, seed), count in sorted(counts.items()):
@@ -176,14 +179,17 @@ def write_counts(path: Path, counts: AllCounts) -> None:
             row = dict(zip(_COLUMNS, (treebank, *key, _text(numbers)), strict=True))
             if rows.setdefault((treebank, *key), row) != row:
                 raise OptimalStepError(
-                    f"{path}: the test part of {treebank} has other sentences in column {column}, "
-                    f"seed {seed}; give another results=FOLDER for trainings on other files"
+                    f"{path}: the sentences of {treebank}'s test part in column {column}, seed "
+                    f"{seed}, differ from those of the other training runs; give another "
+                    "results=FOLDER for training on other files"
                 )
     write_rows(path, _COLUMNS, rows)
 
 
 def counted(counts: AllCounts, rows: Iterable[Row], recipe: str) -> AllCounts:
-    """Return the counts that belong to rows of a recipe, and have the same scores."""
+    """Return the counts that belong to rows of a recipe and have the scores of these rows; others
+    are dropped.
+    """
     by_key = {
         (row["treebank"], int(row["column"]), int(row["seed"])): row
         for row in chosen(rows, recipe=recipe)
@@ -211,8 +217,8 @@ def counts_of(wanted: Trainings, rows: Sequence[Row]) -> AllCounts:
 def difference(
     counts: AllCounts, languages: Sequence[str], better: int, worse: int
 ) -> Interval | None:
-    """Return LAS of a column minus LAS of another, the mean over treebanks;
-    None if a treebank has no seed with both.
+    """Return the LAS of one column minus that of another, averaged over treebanks; None if some
+    treebank has no seed for which both were trained.
     """
     gains, words = [], []
     for language in languages:
@@ -265,8 +271,8 @@ def _samples(
 
 
 def _draws(gain: np.ndarray, words: np.ndarray, seeds: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return float64[draws], the difference of each draw in points; ``gain``:
-    int64[seeds, sentences].
+    """Return float64[draws], the difference of each draw, in points; ``gain`` is int64[seeds,
+    sentences].
     """
     shares = np.stack([np.bincount(drawn, minlength=len(gain)) for drawn in seeds]) / seeds.shape[1]
     return 100 * ((times @ gain.T) * shares).sum(axis=1) / (times @ words)

@@ -1,5 +1,5 @@
-"""Comparison of variants of a training on test parts: rows, tables and claims. Files of
-configs/experiments name the variants.
+"""Trains several variants of a parser and compares them on test parts: rows, tables and claims.
+Files of configs/experiments name the variants.
 
     python experiments/comparison.py --config-name=accurate paths.treebanks=ud-v2.2
     python experiments/comparison.py --config-name=systems "languages=[hu]" seeds=1
@@ -9,7 +9,7 @@ configs/experiments name the variants.
 subwords, pretrained, online.
 
 A claim is the sum of the LAS of some variants minus the sum of other variants; it holds if this is
-positive. It is estimated from pairs of trainings on the same treebank with the same seed, with
+positive. It is estimated from pairs of training runs on the same treebank with the same seed, with
 Student's 95% interval over the pairs of a treebank, and over all pairs. A claim is open if its
 interval contains 0, or if there is only one pair.
 """
@@ -49,9 +49,9 @@ from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 
-# Counts of non-projective arcs, without relations: the parser's arcs, and how many have the gold
-# head; gold arcs, and how many the parser found; all trees, and how many predicted and gold trees
-# have such an arc.
+# Counts of non-projective arcs, without relations: the parser's arcs, and how many of these have
+# the gold head; the gold arcs, and how many of these the parser found; all trees, and how many
+# predicted and gold trees have such an arc.
 _EDGES = (
     "predicted",
     "predicted_right",
@@ -68,7 +68,7 @@ class Claim:
     """A claim: the sum of the LAS of ``better`` is above that of ``worse``.
 
     Attributes:
-        papers: the finding of the papers, for the page.
+        papers: what the papers found, as the page shows it.
     """
 
     better: list[str]
@@ -107,7 +107,7 @@ class VariantComparison(Trainings):
         return training.on_dev() if self.part(treebank) == "dev" else training
 
     def settings_of(self, variant: str) -> str:
-        """Return the settings in a row of a variant; empty for UDPipe."""
+        """Return the settings that a row of a variant has; empty for UDPipe."""
         if variant in self.all_udpipe:
             return ""
         return Training.of(self, "", 1, self.all_variants[variant]).described
@@ -139,7 +139,7 @@ def cells(wanted: VariantComparison) -> list[Cell]:
     for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, names):
         if name in wanted.all_variants:
             group = f"{language} {name} seed {seed}"
-        elif seed == 1:  # variants of the same options share a model
+        elif seed == 1:  # variants that differ only in the beam share a model
             group = f"{language} {_model_name(wanted.all_udpipe[name])}"
         else:
             continue
@@ -295,7 +295,10 @@ def page(rows: list[Row], wanted: VariantComparison) -> str:
         languages = [name for name in languages if chosen(rows, treebank=name)]
     on_dev = [name for name in languages if wanted.part(name) == "dev" and wanted.train_on != "dev"]
     trained = (
-        f" {' and '.join(on_dev)}: trained on the dev part alone, the last epoch." if on_dev else ""
+        f" {' and '.join(on_dev)}: trained on the dev part only, so the model of the last epoch is "
+        "used."
+        if on_dev
+        else ""
     )
     variants = names_of(rows, "variant", wanted.names)
     sections = []
@@ -351,13 +354,13 @@ def _times(
 ) -> tuple[list[str], list[list[str]]]:
     lines = []
     for label, names in wanted.all_times.items():
-        minutes = [
+        cpu_seconds = [
             [numbers(chosen(rows, variant=name, treebank=t), "cpu_seconds") for name in names]
             for t in languages
         ]
         ratios = [
             f"{np.mean(above) / np.mean(below):.2f}" if above and below else ""
-            for above, below in minutes
+            for above, below in cpu_seconds
         ]
         if any(ratios):
             lines.append([label, *ratios])
@@ -374,9 +377,9 @@ _CELLS: dict[str, Callable[[list[Row]], str]] = {
 }
 _TABLES = {"claims": _claims, "times": _times}
 
-# Percentages on the test part, all words, full relations; CPU seconds of the whole training, and
-# wall-clock time of fitting and exploration only. dev_las is empty where the dev part was trained
-# on; ``predicted`` to ``gold_trees`` count edges of test.
+# Percentages on the test part, all words, full relations; CPU seconds of the whole training run,
+# and wall-clock time of fitting and exploration only. dev_las is empty where the dev part was
+# trained on; ``predicted`` to ``gold_trees`` count edges of test.
 MEASURED = ("las", "uas", "dev_las", *_EDGES, "cpu_seconds", "fit_seconds")
 KEY = ("variant", "treebank", "trained_on", "seed")
 EXPERIMENT = Experiment("accurate", VariantComparison, KEY, MEASURED, cells, measure, page)

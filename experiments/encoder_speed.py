@@ -1,12 +1,12 @@
-"""How fast a pretrained encoder of the shape of BERT is read: by torch, by this project without
-torch, and by onnxruntime.
+"""How fast a pretrained encoder with BERT's architecture runs: in torch, in this project without
+torch, and in onnxruntime.
 
     python experiments/encoder_speed.py ENCODER FILE.conllu [--layers 8] [--onnxruntime]
 
-One thread, words per second of CPU time, by turns, three times each; and the mean difference of the
-words' vectors (mean 0, variance 1) from torch's. onnxruntime reads a sentence at a time, from a
-graph that torch.onnx.export makes; its 8 bits are dynamic, with a scale for each output. It needs
-the packages onnxruntime, onnx and onnxscript.
+It prints words per second of CPU time on one thread, measured alternately, three times each, and
+the mean difference of the words' vectors (mean 0, variance 1) from torch's. onnxruntime reads a
+sentence at a time, from a graph that torch.onnx.export makes; its 8 bits are dynamic, with a scale
+for each output. It needs the packages onnxruntime, onnx and onnxscript.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Reading = Callable[[], np.ndarray]
 
 
 def main() -> None:
-    """Print a line for each way to read."""
+    """Print a line for each way to run the encoder."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -84,7 +84,9 @@ def _print(readings: dict[str, Reading], n_words: int) -> None:
 
 
 def _by_torch(encoder: PretrainedEncoder, pieces: np.ndarray, offsets: np.ndarray) -> Reading:
-    """Return a reading sentence by sentence, as no tree may depend on other sentences."""
+    """Return a function that reads one sentence at a time, because no tree may depend on other
+    sentences.
+    """
 
     @torch.no_grad()
     def read() -> np.ndarray:

@@ -3,12 +3,12 @@ cells, and writes the page.
 
 A row is identified by its key, by the settings of its training that differ from the defaults, and
 by the commit that made it. Rows with other settings do not count. Users judge whether changes since
-a commit matter (``fresh=true`` measures again).
-Rows that are older than this record have the commit that published them first.
+a commit matter (``fresh=true`` measures again). Rows from before commits were recorded have the
+commit that first published them.
 
-Published rows are committed in the experiment's folder under experiments/; your own rows are
-written under runs/ as trainings end. A cell with a row of either kind is not measured again.
-``publish`` copies your own rows over the published rows at the end.
+Published rows are committed in the experiment's folder under experiments/results/; your own rows
+are written under runs/ as training runs end. A cell with a row of either kind is not measured
+again. ``publish`` copies your own rows over the published rows at the end.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Cell:
     """A requested row of the results.
 
     Attributes:
-        key: of the row.
-        settings: settings of its training that differ from the defaults and are not in the key.
+        key: the key of the row.
+        settings: the settings of its training that differ from the defaults and are not in the key.
         group: the name of the job that measures all cells of the group.
     """
 
@@ -77,10 +77,10 @@ class Results:
     """Rows by key: published rows, and your own.
 
     Attributes:
-        columns: of the files.
-        n_keys: how many of them are the key.
-        published_folder: of the published rows; None: there are none.
-        own_folder: of your own rows.
+        columns: the columns of the files.
+        n_keys: how many of the columns are the key.
+        published_folder: the folder of the published rows; None: there are none.
+        own_folder: the folder of your own rows.
         fresh: whether to measure all cells again.
     """
 
@@ -137,8 +137,8 @@ class Results:
             write_rows(self.own_folder / FILE, self.columns, self.own)
 
     def shown(self, asked: Iterable[Cell]) -> list[Row]:
-        """Return the rows of a table: published rows, replaced by your own rows with the settings
-        of the cell or the row.
+        """Return the rows of a table: published rows, except that your own rows with the settings
+        of the cell or the row replace them.
         """
         theirs = self.published
         wanted = {key: row["settings"] for key, row in theirs.items()} | {
@@ -169,7 +169,7 @@ class Experiment(Generic[S]):
     """An experiment: its measurements and its output.
 
     Attributes:
-        name: of its file in configs/experiments.
+        name: the name of its file in configs/experiments.
         kind: the dataclass of the settings.
         key: the columns that identify a row.
         measured: the other columns of results.csv, except ``settings`` and ``commit``.
@@ -181,9 +181,10 @@ class Experiment(Generic[S]):
         draw: writes pictures and other files of the rows into a folder.
         prepare: returns jobs that must be done before the missing cells are measured.
         complete: adds cells without which the missing cells cannot be measured.
-        keep: writes more than rows of the results of a group, in the process that writes the rows.
-        own_page: returns Markdown of published rows and your own,
-            if this differs from ``page`` of the shown rows.
+        keep: writes further results of a group, besides its rows, in the process that writes the
+            rows.
+        own_page: returns Markdown of published rows and your own, if it is not simply ``page`` of
+            the shown rows.
     """
 
     name: str
@@ -334,8 +335,7 @@ def _cells(number: int) -> str:
 def check(
     wanted: Trainings, parts: Collection[str], languages: Iterable[str] | None = None
 ) -> None:
-    """Refuse numbers that are too small, unknown treebanks,
-    and treebanks that lack one of the parts.
+    """Refuse numbers that are too small, unknown treebanks, and treebanks without one of the parts.
 
     Raises:
         OptimalStepError: the message names the fault.
@@ -410,7 +410,7 @@ class _NoTerminal(io.TextIOWrapper):
 
 
 def _without_bars() -> None:
-    """Hide the progress bars of trainings, which would overwrite one another and the bar of the
+    """Hide the progress bars of training runs, which would overwrite one another and the bar of the
     jobs.
     """
     sys.stderr = _NoTerminal(sys.stderr)

@@ -8,9 +8,9 @@ critical ones. A node of the buffer B is critical if a gold descendant or its go
 B (Section 5 of the paper). A second curve counts the nodes that critical_nodes.py keeps. That set
 is ours and smaller: nodes with a gold arc to a stack element, and the ancestors in B of such nodes.
 The paper's other critical nodes are connected only with nodes already removed, whose arcs are lost
-anyway. Trees are projectivized, as no node may be removed otherwise. Configurations are from random
-computations that take an optimal step with probability ``optimal_probability``, else any step.
-Writes results.csv and figure10.svg.
+anyway. Trees are projectivized, because otherwise no node may be removed. Configurations are from
+random computations that take an optimal step with probability ``optimal_probability``, otherwise
+any step. Writes results.csv and figure10.svg.
 
 In results.csv, ``kept`` is the mean k + m' by the paper's definition, with percentiles;
 ``kept_here`` is the mean with the set that critical_nodes.py keeps.

@@ -4,11 +4,11 @@
 
 It plots, by sentence length, the geometric mean of the number of projective trees with the most
 gold arcs, counted exactly (oracles.count_projectivizations). The paper shows grc, ja and de, and
-does not say whether projective trees count. Here they do not, as a projective tree has only itself:
-the mean is over the non-projective trees of all available parts. Writes trees.csv (how many
-``trees`` of a ``length`` have this number of ``optimal`` trees), and from it results.csv by bins of
-lengths, figure8.svg and table.md; low and high are the ends of the 95% interval of the mean
-logarithm, 1.96 standard errors away.
+does not say whether projective trees count. Here they do not, because the only optimal tree of a
+projective tree is itself: the mean is over the non-projective trees of all available parts. Writes
+trees.csv (how many ``trees`` of a ``length`` have this number of ``optimal`` trees), and from it
+results.csv by bins of lengths, figure8.svg and table.md; low and high are the ends of the 95%
+interval of the mean logarithm, 1.96 standard errors away.
 
 The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md
 tests this. It has the growth in ten words, by least squares over the trees (not the bins). It also

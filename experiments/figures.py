@@ -58,7 +58,9 @@ P = TypeVar("P", bound=Pictures)
 
 
 class Tables(dict[str, list[Row]]):
-    """Rows by the name of their CSV file; ``head``: the comment lines at the head of the files."""
+    """Rows by the name of their CSV file; ``head`` has the comment lines at the head of the
+    files.
+    """
 
     head: list[str]
 
@@ -68,7 +70,7 @@ class Measured:
     """Measured numbers.
 
     Attributes:
-        lines: of each CSV file, by its name.
+        lines: the lines of each CSV file, by its name.
         trees: a line about each treebank.
         more: further lines about what the numbers depend on, such as seeds.
     """
@@ -83,11 +85,11 @@ class FigureExperiment(Generic[P]):
     """An experiment that measures without training, and writes CSV files, a page and pictures.
 
     Attributes:
-        name: of its file in configs/experiments, and of its module.
+        name: the name of its file in configs/experiments and of its module.
         kind: the dataclass of the settings.
-        columns: of each CSV file, by its name.
-        measure: measures.
-        page: Markdown from the rows, for table.md.
+        columns: the columns of each CSV file, by its name.
+        measure: runs the measurements, and returns the numbers.
+        page: returns Markdown of the rows, for table.md.
         draw: draws the pictures of the rows into a folder.
         timed: whether there are times among the numbers, which depend on the machine.
     """
@@ -179,7 +181,7 @@ def write_csv(
 
 
 def read_csv(path: Path) -> list[Row]:
-    """Return the rows of such a file."""
+    """Return the rows of a file that write_csv() wrote."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
@@ -187,8 +189,8 @@ def read_csv(path: Path) -> list[Row]:
 def panels(
     count: int = 1, width: float = 5.2, height: float = 3.4, share_y: bool = True
 ) -> tuple[Figure, list[Any]]:
-    """Return a figure of plots side by side, which may share their y axis; ``width`` and
-    ``height``: of a plot, in inches.
+    """Return a figure of plots side by side, which may share their y axis; ``width`` and ``height``
+    are those of a plot, in inches.
     """
     plt.rcParams.update(_STYLE)
     size = (width * count, height)
@@ -210,7 +212,7 @@ def plot_las(plot: Axes, rows: Iterable[Row], style: str, **look: Any) -> None:
 
 
 def label_beam_axis(plot: Axes, sizes: Sequence[float]) -> None:
-    """Make the x axis one of sizes of the beam, with a tick for each of these."""
+    """Make the x axis a logarithmic axis of beam sizes, with a tick at each of ``sizes``."""
     plot.set_xscale("log", base=2)
     plot.set_xticks(sizes, [f"{size:g}" for size in sizes])
     plot.set_xlabel("items of the beam")
@@ -226,7 +228,7 @@ def label_beam_sizes(plot: Axes) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure in the format of the name; no date in it."""
+    """Write the figure in the format that the file's suffix names, without a date in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"Date": None} if path.suffix == ".svg" else {}
     figure.savefig(path, metadata=metadata, dpi=150)

@@ -4,8 +4,8 @@ words a second they parse.
     python experiments/front.py "languages=[hu]" seeds=1 workers=1 paths.treebanks=ud-v2.2
 
 Every system is a command line of ``optimal-step parse``: its output is evaluated, and the processor
-time of its processes is measured, all systems in turn. Parsers of others take turns with them:
-experiments/peers.py has to train these first, and their scores come from the rows in
+time of its processes is measured, all systems in turn. Other projects' parsers take turns with
+them: experiments/peers.py has to train these first, and their scores come from the rows in
 experiments/results/peers.
 """
 
@@ -49,7 +49,7 @@ from scripts.benchmarks.parsing import parse_command
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_END = b"\n\n"  # of a sentence
+_END = b"\n\n"  # ends a sentence
 
 
 @dataclass
@@ -59,7 +59,8 @@ class System:
     Attributes:
         training: settings on top of the recipe.
         parsing: options of ``optimal-step parse``.
-        peer: the name of a parser of others in configs/experiments/peers.yaml; empty: it is ours.
+        peer: the name of another project's parser in configs/experiments/peers.yaml; empty: the
+            parser is ours.
     """
 
     training: list[str] = field(default_factory=list)
@@ -95,10 +96,10 @@ class Front(Trainings):
         return [*parse_command(folder / "model"), *self.all_systems[name].parsing]
 
     def peer_run(self, peer: str, treebank: str) -> PeerRun:
-        """Return a parser of others that experiments/peers.py has trained.
+        """Return another project's parser that experiments/peers.py has trained.
 
         Raises:
-            OptimalStepError: it has not.
+            OptimalStepError: experiments/peers.py has not trained it.
         """
         parser = settings_of(Peers, "peers", []).all_peers[peer]
         folder = Path(self.peer_runs).absolute() / treebank / peer
@@ -112,7 +113,7 @@ class Front(Trainings):
         return run
 
     def peer_row(self, peer: str, treebank: str) -> Row:
-        """Return the scores of a parser of others whose training was not stopped.
+        """Return the scores of another project's parser whose training was not stopped.
 
         Raises:
             OptimalStepError: there are none.
@@ -122,7 +123,7 @@ class Front(Trainings):
             read_csv(path) if path.exists() else [], peer=peer, treebank=treebank, stopped="false"
         )
         if not rows:
-            raise OptimalStepError(f"{path}: it has no row of {peer} on {treebank}")
+            raise OptimalStepError(f"{path}: there is no row of {peer} on {treebank}")
         return rows[0]
 
 
@@ -216,7 +217,7 @@ def output(command: list[str], content: bytes) -> bytes:
 
 
 def _output_of_peer(run: PeerRun, content: bytes) -> bytes:
-    """Return the output of a parser of others for the words of CoNLL-U; it is not given tags."""
+    """Return the output of another project's parser for the words of CoNLL-U, without tags."""
     with TemporaryDirectory() as place:
         given = Path(place) / "given.conllu"
         given.write_bytes(content)
@@ -228,8 +229,8 @@ def _output_of_peer(run: PeerRun, content: bytes) -> bytes:
 def by_turns(
     parsers: Mapping[str, Callable[[bytes], bytes]], contents: Sequence[bytes], rounds: int
 ) -> tuple[dict[str, list[bytes]], dict[str, float]]:
-    """Return the output of each parser for some files, parsed at once, and words per second of
-    processor time of a process.
+    """Return the output of each parser for some files, which are parsed together, and words per
+    second of a process's processor time.
 
     Args:
         parsers: functions that run the processes of a parser, in turn; the median of ``rounds`` is
@@ -391,8 +392,8 @@ def _label(
 
 
 # LAS (official) in percent, without tags of the input: on the words of test, with UAS, on the words
-# of dev, and from the raw text of test; words of all three per second of processor time of whole
-# processes; processor time of the training.
+# of dev, and from the raw text of test; the words of all three per second of processor time of
+# whole processes; and the processor time of the training.
 MEASURED = ("las", "uas", "dev_las", "raw_las", "words_per_second", "cpu_seconds")
 KEY = ("system", "treebank", "seed")
 EXPERIMENT = Experiment("front", Front, KEY, MEASURED, cells, measure, page, draw=draw)

@@ -3,11 +3,11 @@ head scorer alone.
 
     python experiments/head_scorer.py MODEL GOLD.conllu
 
-An encoder with ``encoder.heads`` scores heads and relations, which train the encoder and rerank
-beams. This program takes the maximum spanning tree with one root of these scores (networkx's
-implementation of Edmonds 1967), as graph-based parsers do, and the best relation of each arc. It
-prints LAS without subtypes (the official one) and UAS, in percent of all words; no tag of the file
-is read if the model predicts tags.
+An encoder with ``encoder.heads`` scores heads and relations; these scores are used to train the
+encoder and to rerank beams. As graph-based parsers do, this program takes the single-root tree with
+the highest total of these scores (a maximum spanning tree, by networkx's implementation of Edmonds
+1967), and the best relation for each arc. It prints LAS without subtypes (the official one) and
+UAS, in percent of all words; no tag of the file is read if the model predicts tags.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from parser.decoding.predictor import Predictor, load_model
 from parser.decoding.sentence_parser import Tree, write_trees
 from parser.model.model import FrozenModel
 
-# More than the scores of any tree differ by, in nats: so the best tree has one root.
+# Larger, in nats, than the difference between the scores of any two trees. Subtracted for each arc
+# from the root, it makes sure that the best tree has one root.
 _ONE_ROOT = 1e6
 
 
@@ -85,8 +86,9 @@ def best_tree(score: Callable[[np.ndarray, np.ndarray], np.ndarray], n: int) -> 
     """Return the maximum spanning tree with one root.
 
     Args:
-        score: from arcs, int[arcs] words and heads, to float32[arcs, relations].
-        n: the tokens, including the root.
+        score: a function that takes arcs, as int[arcs] words and int[arcs] heads, and returns their
+            scores, float32[arcs, relations].
+        n: the number of tokens, including the root.
     """
     words, heads = (
         places.ravel() for places in np.meshgrid(np.arange(1, n), np.arange(n), indexing="ij")

@@ -1,18 +1,19 @@
-"""Word lattices: parsers that find the words of a sentence with its tree,
-against a gold path and a pipeline; F1 on test.
+"""Word lattices: parsers that find the words of a sentence together with its tree, compared with a
+gold path and with a pipeline; F1 on test.
 
     python experiments/lattices.py "languages=[tr]" paths.treebanks=ud-v2.2 lattices=LATTICES
 
-Systems: (a) ``gold path``: the right path is given; (b) ``lattices``: trained to choose; (c)
-``gold paths alone``: trained on the right paths, but parses lattices; (d) ``UDPipe``: its tokenizer
-and tagger, followed by our parser. Treebanks without lattices get them from a lexicon of their
-training part, jackknifed for training. Unknown tokens have the most frequent tags of open classes,
-or (e) in ``lattices by suffixes`` the tags of forms with their ending.
+Systems: (a) ``gold path``: the right path is given; (b) ``lattices``: trained to choose; (c) ``gold
+paths alone``: trained on the right paths, but parses lattices; (d) ``UDPipe``: its tokenizer and
+tagger, followed by our parser. Treebanks without lattices get them from a lexicon of their training
+part, jackknifed for training. Unknown tokens get the most frequent tags of open classes or, in (e)
+``lattices by suffixes``, the tags of known forms with the same ending.
 
-TREEBANK.svg shows LAS against the size of the beam. Items are compared by the clock. Rows with
-``clock`` false, whose items were compared by their steps, were measured at 1d239c4 or before; this
-setting was removed. De la Clergerie (2013) reports TedEval on closed data, a metric that cannot be
-compared with these numbers.
+TREEBANK.svg shows LAS against the size of the beam. Items of the beam are compared at the same time
+of the clock of lattices (docs/lattices.md explains it), not after the same number of steps. Rows
+with ``clock`` false, whose items were compared after the same number of steps, were measured at
+1d239c4 or before; this setting was removed. De la Clergerie (2013) reports TedEval on closed data,
+a metric that cannot be compared with these numbers.
 """
 
 from __future__ import annotations
@@ -109,25 +110,27 @@ class LatticeExperiment(Trainings):
         )
 
     def lattice_files(self, system: str, treebank: str) -> dict[str, str]:
-        """Return the files of lattices by part: given files,
-        or files that make_lattices() makes.
+        """Return the files of lattices, by part: those in the settings, or those that
+        make_lattices() writes.
         """
         if treebank in self.files:
             return self.files[treebank]
         return {
-            part: str(Path(self.runs) / "made" / f"{treebank}{_guess(system)}-{part}.conllul.xz")
+            part: str(
+                Path(self.runs) / "made" / f"{treebank}{_file_suffix(system)}-{part}.conllul.xz"
+            )
             for part in PARTS
         }
 
 
-def _guess(system: str) -> str:
-    """Return the part of file names that is this system's own."""
+def _file_suffix(system: str) -> str:
+    """Return the suffix that tells the files of this system apart."""
     return "-suffixes" if system == SUFFIXES else ""
 
 
 def cells(wanted: LatticeExperiment) -> list[Cell]:
-    """Return the cells asked for; a pipeline has no lookahead and no lemmas.
-    Cells of one training share a job.
+    """Return the cells asked for; a pipeline has no lookahead and no lemmas. Cells that share a
+    training run share a job.
     """
     check_known("systems", wanted.systems, SYSTEMS)
     if SUFFIXES in wanted.systems and (
@@ -186,11 +189,11 @@ def make_lattices(wanted: LatticeExperiment, system: str, treebank: str) -> None
 
 
 def measure(wanted: LatticeExperiment, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
-    """Train a parser, unless that is done, and parse test with every beam."""
+    """Train a parser, unless it has already been trained, and parse test with every beam."""
     system, treebank, seed, *_ = group[0].key
     training = wanted.training(group[0].key)
     make_lattices(wanted, system, treebank)
-    folder = Path(wanted.runs) / f"{treebank}{_guess(system)}-seed{seed}-{training.folder}"
+    folder = Path(wanted.runs) / f"{treebank}{_file_suffix(system)}-seed{seed}-{training.folder}"
     run_training(training, folder, fresh=wanted.fresh)
     model, gold = FrozenModel.load(folder), training.part("test")
     for cell in group:

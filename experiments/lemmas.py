@@ -1,11 +1,11 @@
-"""Lemmas of forms that training never saw: python experiments/lemmas.py FILE TRAINING
-[TRAINING ...] --models MODEL [MODEL ...]
+"""Lemmas of forms unseen in training: python experiments/lemmas.py FILE TRAINING [TRAINING ...]
+--models MODEL [MODEL ...]
 
 FILE is a treebank that the models did not learn from, with lemmas annotated as in the treebank that
-they learned from. Forms that no file of TRAINING has, in any case, are drawn by a seed, each once,
-with the first word that has it. Their lemmas are predicted in their sentences, once with the tags
-that the model predicts, and once with UPOS and FEATS of the treebank given. With ``--list`` the
-words with wrong lemmas are printed.
+they learned from. Forms that occur in no file of TRAINING (ignoring case) are drawn at random with
+a fixed seed; each form is used once, at its first occurrence. Their lemmas are predicted in their
+sentences, once with the tags that the model predicts, and once with UPOS and FEATS of the treebank
+given. With ``--list`` the words with wrong lemmas are printed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Word = tuple[int, int]
 def drawn_words(
     sentences: Sequence[Sentence], seen: Iterable[str], number: int, seed: int
 ) -> list[Word]:
-    """Return words with forms that are not among those ``seen`` in any case: each form once,
-    in the order of the text.
+    """Return words whose forms are not in ``seen``, ignoring case; each form once, in the order of
+    the text.
 
     Words without a lemma or without a letter or digit are left out.
     All are returned if there are fewer than ``number``.
@@ -51,8 +51,8 @@ def drawn_words(
 def lemmas_of(
     predictor: Predictor, sentences: Sequence[Sentence], words: Sequence[Word], given: bool
 ) -> list[str]:
-    """Return the predicted lemmas of words in their sentences; ``given``:
-    to fit the UPOS and FEATS of the treebank.
+    """Return the predicted lemmas of words in their sentences; with ``given``, they fit the UPOS
+    and FEATS of the treebank.
     """
     encoded = predictor.model.vocabularies.encode(sentences)
     tags = (
@@ -81,8 +81,10 @@ def main() -> None:
         metavar="MODEL",
         help="models, by folder or name",
     )
-    parser.add_argument("--number", type=int, default=200, help="of words (default: 200)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw (default: 1)")
+    parser.add_argument(
+        "--number", type=int, default=200, help="how many words to draw (default: 200)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the draw (default: 1)")
     parser.add_argument("--list", action="store_true", help="print the words with wrong lemmas")
     asked = parser.parse_args()
     try:

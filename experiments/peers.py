@@ -5,12 +5,12 @@ accuracy, time, size.
 
 A peer runs as a command line in its own Python, with one thread: it is trained on the training part
 with the dev part, and reads the words of the test part without tags and, if it can, the raw text.
-configs/experiments/peers.yaml has the commands, and experiments/peers.md says how the Pythons are
-made.
+configs/experiments/peers.yaml has the commands, and experiments/peers.md says how to make the
+virtual environments.
 
 Trained models stay in the run folders. A finished command is not repeated; a command that was
 interrupted with the experiment is started again, and its earlier CPU time is not counted
-(fresh=true removes the folder). A training that reaches its time limit, or whose process gets
+(fresh=true removes the folder). A training run that reaches its time limit, or whose process gets
 SIGTERM, counts as stopped: its best model so far is measured.
 """
 
@@ -62,10 +62,10 @@ class Peer:
     Attributes:
         python: the Python that it is installed in.
         package: its name on PyPI.
-        names: what it calls languages, {language} in its commands,
-            where the treebanks have another name.
+        names: its names for languages ({language} in its commands), where they differ from those of
+            the treebanks.
         config: the content of config.yaml in the run folder; empty: no such file.
-        minutes: CPU time after which each command of a training is stopped.
+        minutes: the CPU minutes after which each command of a training run is stopped.
         train: the arguments of its Python, command by command, in the run folder, which has
             train.conllu and dev.conllu.
         parse: commands that parse {input} to {output}; {scripts} is scripts/benchmarks.
@@ -178,7 +178,7 @@ class PeerRun:
     Attributes:
         peer: the parser.
         folder: the run folder.
-        language: {language} in its commands.
+        language: what {language} stands for in its commands.
     """
 
     peer: Peer
@@ -192,8 +192,8 @@ class PeerRun:
             "scripts": str(ROOT / "scripts" / "benchmarks"),
             **places,
         }
-        # Links are not followed: Python finds its virtual environment by the path it is started
-        # with.
+        # Links are not followed, because Python finds its virtual environment by the path with
+        # which it is started.
         return [
             os.path.abspath(self.peer.python),
             *(word.format(**places_of_peer) for word in shlex.split(command)),
@@ -309,9 +309,9 @@ def _cells(rows: list[Row]) -> Iterator[str]:
     yield f"{float(row['megabytes']):.1f}"
 
 
-# F1 on test in percent, LAS (official), on gold words and from raw text. ``cpu_minutes``: of the
-# training. ``stopped``: whether it was stopped. ``words_per_second``: of CPU time, whole processes,
-# all parts.
+# F1 on test in percent, LAS (official), on gold words and from raw text. ``cpu_minutes`` is the CPU
+# time of the training, ``stopped`` whether it was stopped, and ``words_per_second`` the speed of
+# whole processes in CPU time, over all parts.
 MEASURED = (
     "version",
     *_METRICS,

@@ -1,4 +1,4 @@
-"""The losses of a model on text as people also write it.
+"""How much a model loses on text that is written in other ways.
 
     python experiments/robust.py FILE MODEL [MODEL ...]
     python experiments/robust.py FILE --group before RUN1 RUN2 --group now RUN3 RUN4
@@ -7,10 +7,10 @@
 The gold words of a treebank are parsed as they are, in capitals, in lower case, with other quotes,
 without final marks, and with decomposed letters (NFD). Heads, relations and lemmas are compared
 with those of the treebank. Each model has a line for each change, with the difference from the
-words as they are. A sentence without its final mark has a word less, so its other words are
-compared with the same words of the whole sentence. A group is of models that differ in the seed:
-its line has means and standard deviations. With --page, the table of the groups goes into a page,
-where it names the file.
+words as they are. A sentence without its final mark is a word shorter, so its other words are
+compared with the same words of the whole sentence. A group consists of models that differ only in
+the seed: its line has means and standard deviations. With --page, the table of the groups is
+written into a page, between the marks that name the file.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Right:
     """Which words are right: bool[words] each.
 
     Attributes:
-        las: head and universal relation.
-        upos, lemma: the tag and the lemma; empty if the model predicts none.
+        las: whether the head and the universal relation are right.
+        upos, lemma: whether the tag and the lemma are right; empty if the model predicts none.
         sentences: int64[words], the number of each word's sentence.
     """
 
@@ -119,7 +119,7 @@ class ChangeScore:
 
     Attributes:
         las, upos, lemmas: None if the model predicts none.
-        difference: of LAS from that of the same words as they are.
+        difference: the difference from the LAS of the same words as they are.
     """
 
     las: float
@@ -181,7 +181,7 @@ def group_table(groups: dict[str, list[dict[str, ChangeScore]]]) -> str:
     """Return the table of groups of models that differ in the seed:
     means and standard deviations of LAS.
 
-    The last column is the mean change of LAS, since other words count there.
+    The last column is the mean change of LAS, because other words count there.
     """
     lines = []
     for name, models in groups.items():

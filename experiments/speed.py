@@ -16,10 +16,11 @@ the first table is a label in parsing.csv (comparison.py --config-name=accurate 
         --rows experiments/results/speed/parsing.csv --label recipe=accurate
 
 and the same with recipe=paper, with "recipe=accurate model=bilstm", and the latter also with
---int8. In the second table, the trees of a system are written in speed.yaml. LAS is the mean over
-seeds of comparison.py --config-name=systems. Decoding is the speed relative to arc_standard (above
-1: faster), from systems.csv, with the models that it trained. speed.yaml has the labels, except
-arc_standard; a cell without row has a dash:
+--int8. In the second table, the column "trees" (which trees a system can build) is taken from
+speed.yaml. LAS is the mean over seeds of comparison.py --config-name=systems. "decoding" is the
+decoding speed relative to arc_standard (above 1: faster), from systems.csv; it was measured with
+the models that comparison.py trained. The labels in systems.csv are those in speed.yaml, except
+arc_standard. A cell for which there is no row shows a dash. To measure a row:
 
     python scripts/benchmark.py parsing runs/systems/lr_spine/hu-train-seed1/model
     ud-v2.2/*/{hu,got}_*-ud-{dev,test}.conllu \\
@@ -77,7 +78,7 @@ FOLDER = ROOT / "experiments" / "results" / "speed"
 BASELINE = "arc_standard"
 NOT_MEASURED = "\N{EN DASH}"
 
-_AS_HELP_SAYS = "measure as python experiments/speed.py --help says"
+_AS_HELP_SAYS = "python experiments/speed.py --help explains how to measure it"
 _BEAM = re.compile(r"decoding, beam (\d+), merge (\w+)")  # names of beam_job_name()
 _LINES = {
     Merge.NONE: ("none merged", BLUE),

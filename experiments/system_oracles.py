@@ -1,24 +1,24 @@
-"""The time of the exact oracles of transition systems other than arc-standard, and the table size
-of LR-spine's tabular oracle.
+"""How long exact oracles for transition systems other than arc-standard take, and how large the
+tables of LR-spine's tabular oracle are.
 
     python experiments/system_oracles.py paths.treebanks=ud-v2.2
 
 Random computations over the training parts take an optimal transition with probability
-``optimal_probability``, else any transition. It measures CPU microseconds for the scores of all
-transitions of a configuration, in two ways. Within batches (all sentences, a step at a time), it
-takes the mean. With a call for each configuration, which includes the overhead of the call, it
-takes the mean, the 99.9th percentile, and the median by k + m (elements of the stack without the
-root, and tokens in the buffer). Trees are projectivized if an oracle takes only projective gold
-trees.
+``optimal_probability``, otherwise any transition. The experiment measures the CPU time, in
+microseconds, of scoring all transitions of a configuration, in two ways. Within batches (all
+sentences, a step at a time), it takes the mean. With a call for each configuration, which includes
+the overhead of the call, it takes the mean, the 99.9th percentile, and the median by k + m
+(elements of the stack without the root, and tokens in the buffer). Trees are projectivized if an
+oracle takes only projective gold trees.
 
 It also makes Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of
 LR-spine holds for a fragment of i elements of the stack and j of the right stack, against i +
 j - 1. The computations are of the same kind, over the first ``table_sentences`` trees of each
 treebank, projectivized. Little else should run on the machine.
 
-Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m,
-and in rows of |T[i,j]| the mean by i + j - 1, and the ``greatest``), table.md, and two pictures,
-times and table_sizes.
+Writes results.csv (the two means and the percentile); sizes.csv, whose ``value`` for each ``size``
+is the median time for k + m or, in the rows of |T[i,j]|, the mean for i + j - 1, with the maximum
+in ``greatest``; table.md; and two pictures, times and table_sizes.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost
         trees = oracles.projectivize_trees(trees)
     steps = list(computations_of(trees, system, oracle.bind(trees), optimal_probability, seed))
     in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # each has its own caches
-    first.score_batch(query(*steps[0]))  # compiled code is loaded
+    first.score_batch(query(*steps[0]))  # loads compiled code before anything is timed
     start = time.process_time_ns()
     for rows, now in steps:
         in_batches.score_batch(query(rows, now))
@@ -201,7 +201,7 @@ def draw(tables: Tables, settings: SystemOracles, folder: Path) -> None:
     _draw(
         lines,
         "$k+m$",
-        "CPU microseconds, median (a call each)",
+        "CPU microseconds, median (one call per configuration)",
         folder / f"times.{settings.format}",
     )
     spines = chosen(shown, oracle=TABLE)
@@ -220,7 +220,7 @@ def draw(tables: Tables, settings: SystemOracles, folder: Path) -> None:
 def _draw(
     lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_label: str, path: Path
 ) -> None:
-    """Draw ``lines``: rows, the column that is drawn against their sizes, and the look."""
+    """Draw ``lines``; each has rows, the column that is drawn against their sizes, and the look."""
     figure, (axes,) = panels()
     for rows, column, look in lines:
         axes.plot(numbers(rows, "size"), numbers(rows, column), **look)
@@ -244,8 +244,8 @@ def page(tables: Tables, settings: SystemOracles) -> str:
         "oracle",
         "configurations",
         "mean, within batches",
-        "mean, a call each",
-        "99.9th percentile, a call each",
+        "mean, one call per configuration",
+        "99.9th percentile, one call per configuration",
     ]
     spines = chosen(tables["sizes"], oracle=TABLE)
     slope, start = np.polyfit(numbers(spines, "size"), numbers(spines, "value"), 1)
@@ -257,10 +257,12 @@ def page(tables: Tables, settings: SystemOracles) -> str:
     ]
     lines += [plain_table(columns, cells)]
     lines += [
-        f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the best straight "
-        "line through the"
+        f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the straight line "
+        "that fits the"
     ]
-    lines += [f"means; the greatest is {max(numbers(spines, 'greatest')):.0f}."]
+    lines += [
+        f"means best (least squares); the largest size is {max(numbers(spines, 'greatest')):.0f}."
+    ]
     return "\n".join(lines) + "\n"
 
 

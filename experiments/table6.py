@@ -4,12 +4,12 @@
 
 Optimal: oracles.projectivization.optimal (Section 3 of the paper). Lifting: the smallest
 non-projective arc first, as in pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py), for
-which the paper used MaltParser 1.9.0. Percentages are of the arcs of all trees, also projective
-ones, in the training part if it is available, else in dev and test. The paper does not name the
-part; its context suggests the training part. Writes table.md and results.csv.
+which the paper used MaltParser 1.9.0. Percentages are of the arcs of all trees, including
+projective ones, in the training part if it is available, otherwise in dev and test. The paper does
+not name the part; its context suggests the training part. Writes table.md and results.csv.
 
-Times are for all trees of a treebank in one call, with the test for projectivity,
-the median of ``repeats``.
+Times are medians of ``repeats`` for all trees of a treebank in one call, the test for projectivity
+included.
 """
 
 from __future__ import annotations

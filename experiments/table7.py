@@ -1,5 +1,5 @@
-"""Table 7 of Nederhof (2019): five ways to train, per treebank, with several seeds;
-the claims of its Section 8.3 tested.
+"""Table 7 of Nederhof (2019): five ways to train, for each treebank, with several seeds; and tests
+of the claims of its Section 8.3.
 
     python experiments/table7.py languages=[hu,el,cu,got] seeds=5 recipe=paper
     paths.treebanks=ud-v2.2
@@ -7,7 +7,7 @@ the claims of its Section 8.3 tested.
 The rows of experiments/results/table7/results.csv are published with this project, and count as
 done: the command prints how many cells they fill, and trains the missing cells; with fresh=true it
 trains all. In a clean clone, the command above trains nothing: it prints published rows. Rows go to
-runs/table7/results.csv as trainings end; the same command, started again, trains what is still
+runs/table7/results.csv as training runs end; the same command, started again, trains what is still
 missing. At the end it writes RECIPE.md beside the rows, for the languages asked for: the paper's
 cells, the published rows and yours side by side, and tests of the paper's claims (see columns.py).
 publish=true publishes the rows asked for.
@@ -322,8 +322,8 @@ def _over(rows: list[Row], others: list[Row]) -> str:
 def _page(
     wanted: Table7, which: str, table: str, claims: dict[str, Claims], treebanks: list[str]
 ) -> str:
-    """Return the page with two tables of claims; ``claims``:
-    by the text after the names of treebanks.
+    """Return the page with two tables of claims; ``claims`` has them by the text after the names of
+    treebanks.
     """
     parts = [wanted.head(wanted.told[which]) + table]
     for name, pairs in (("claims", CLAIMS), ("second_pass", SECOND_PASS)):

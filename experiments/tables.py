@@ -19,11 +19,13 @@ Key = tuple[str, ...]
 
 NOT_RUN = "not run"
 
-csv.field_size_limit(sys.maxsize)  # counts: a line has as many numbers as there are sentences
+# A field of a file of counts holds one number for each sentence.
+csv.field_size_limit(sys.maxsize)
 
 
 def read_rows(path: Path, columns: Sequence[str], key: int) -> dict[Key, Row]:
-    """Return the rows of a file by their first ``key`` columns; none if there is no such file.
+    """Return the rows of a file, keyed by the values of their first ``key`` columns; none if there
+    is no such file.
 
     Raises:
         OptimalStepError: the file has other columns.
@@ -56,7 +58,7 @@ def chosen(rows: Iterable[Row], **values: object) -> list[Row]:
 
 
 def numbers(rows: Iterable[Row], column: str) -> list[float]:
-    """Return the numbers of a column that are not empty."""
+    """Return the non-empty values of a column, as numbers."""
     return [float(row[column]) for row in rows if row[column]]
 
 
@@ -82,7 +84,9 @@ def score(rows: Iterable[Row], *columns: str) -> str:
 
 @dataclass(frozen=True)
 class Interval:
-    """The mean of a difference with its 95% interval; a claim is that it is positive."""
+    """The mean of a difference with its 95% interval; the claim under test is that the difference
+    is positive.
+    """
 
     mean: float
     low: float
@@ -102,8 +106,8 @@ def lines_of(
     values: Mapping[str, Iterable[str]],
     cells: Callable[[list[Row]], Iterable[str]],
 ) -> list[list[str]]:
-    """Return the lines of a table: one for each combination of values of some columns,
-    with the cells of its rows.
+    """Return the lines of a table, one for each combination of the values of some columns: these
+    values, then the cells made from the rows that have them.
     """
     lines = (
         (combination, chosen(rows, **dict(zip(values, combination, strict=True))))
@@ -119,8 +123,8 @@ def grid(
     cell: Callable[[list[Row]], str],
     empty: str = NOT_RUN,
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the lines of a table by the values of two columns;
-    values without rows have no line.
+    """Return the header and the lines of a table: the values of one column run down it, those of
+    another across it; a value without rows gets no line.
     """
     (line, names), (column, heads) = down, (across[0], list(across[1]))
     by_name = {

@@ -1,5 +1,5 @@
-"""Parsing from text: the gains by characters, tags as a second task, predicted tags as input,
-and beams.
+"""Parsing from text: what is gained from characters, tags as a second task, predicted tags as
+input, and beams.
 
     python experiments/text.py paths.treebanks=ud-v2.2
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1
@@ -70,7 +70,8 @@ _RAW_METRICS = {
     "raw_sentences": "sentences",
     "raw_words": "words",
 }
-# Columns left empty if a parser predicts no tags, or no lemmas, as they would show the input.
+# Columns left empty if a parser predicts no tags, or no lemmas, because they would show those of
+# the input.
 _OF_TAGS = ("upos", "ufeats", "raw_upos", "raw_ufeats", "raw_mlas")
 _OF_LEMMAS = ("lemmas", "raw_lemmas", "raw_blex")
 
@@ -89,10 +90,12 @@ class Text(Trainings):
 
 
 def cells(wanted: Text) -> list[Cell]:
-    """Return a cell for each system, treebank and seed; cells that share a training share a job."""
+    """Return a cell for each system, treebank and seed; cells that share a training run share a
+    job.
+    """
     if gone := [name for name in wanted.systems if name in GONE]:
         raise OptimalStepError(
-            f"systems has {gone[0]!r}, which commit c2a89270 has; {GONE[gone[0]]}"
+            f"system {gone[0]!r} has been removed (commit c2a89270 still has it); {GONE[gone[0]]}"
         )
     check_known("systems", wanted.systems, wanted.all_systems)
     check_known("beams", list(wanted.beams), list(wanted.all_systems))

@@ -1,4 +1,4 @@
-"""Our tokenizer beside another version's output for the same text, under one parser:
+"""Compares our tokenizer with another version's output for the same text, under the same parser:
 words, sentences, trees.
 
     python experiments/tokenizing.py "languages=[hu,el,cu,got]" paths.treebanks=ud-v2.2
@@ -154,7 +154,8 @@ def train_into(training: Training, folder: Path, seed: int) -> dict[str, float]:
     """Train a tokenizer and a segmenter as a run with tokenizer=characters does;
     return the CPU seconds of each.
 
-    The folder is replaced when both are there, so that nothing is left of an interrupted training.
+    The folder is replaced only when both are there, so that nothing is left of an interrupted
+    training run.
 
     Raises:
         NoRunningTextError: the treebank has no running text.

@@ -1,4 +1,4 @@
-"""Trainings of the experiments: their settings and run folders."""
+"""The training runs of the experiments: their settings and run folders."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from parser.settings.plan import plan
 from parser.training.run import train
 from parser.training.run_folder import CheckpointError
 
-# Beginnings of settings that were removed: rows of such trainings are shown,
-# and commit f3f2ff4a can make more.
+# Prefixes of settings that have been removed. Rows of training runs with them are still shown, and
+# commit f3f2ff4a can still make such runs.
 GONE = ("beam=exact", "second_pass.target=marginal", "system=two_planar", "vectors.components=")
 
 
 @dataclass(frozen=True)
 class Training:
-    """A training: one treebank, recipe, column and seed, and more settings on top.
+    """A training run: one treebank, recipe, column and seed, and more settings on top.
 
     Attributes:
         treebanks: the folder of the treebanks.
@@ -48,13 +48,13 @@ class Training:
         seed: int | str,
         overrides: list[str] | tuple[str, ...] = (),
     ) -> Training:
-        """Return a training with the passes of column 5, unless its settings say otherwise."""
+        """Return a training run with the passes of column 5, unless its settings say otherwise."""
         return cls(treebank, wanted.recipe, 5, int(seed), wanted.paths.treebanks, tuple(overrides))
 
     @property
     def described(self) -> str:
-        """The recipe and the settings on top, for rows whose key lacks the recipe;
-        the settings are checked.
+        """The recipe and the settings on top, for rows whose key does not have the recipe; the
+        settings are checked.
         """
         self.check()
         return " ".join([f"recipe={self.recipe}", *self.overrides])
@@ -89,7 +89,9 @@ class Training:
         return Path(str(getattr(self.settings().treebank, name)))
 
     def on_dev(self) -> Training:
-        """Return the same training on the dev part, without a part that chooses the epoch."""
+        """Return the same training run, but on the dev part, so that no part is left to choose the
+        epoch on.
+        """
         return replace(
             self,
             files=(*self.files, override("treebank.train", self.part("dev")), "treebank.dev=null"),
@@ -109,7 +111,7 @@ def _compose(recipe: str, column: int, overrides: tuple[str, ...]) -> None:
 def run_training(
     training: Training, folder: Path, first_pass: Path | None = None, fresh: bool = False
 ) -> dict[str, Any]:
-    """Train into a run folder, unless that is done, and return the metrics.
+    """Train a model into a run folder, unless it has already been trained, and return the metrics.
 
     Args:
         training: what to train.

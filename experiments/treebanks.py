@@ -112,7 +112,7 @@ def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> GoldHeads:
 
 
 def read_train_or_rest(name: str, folder: str) -> GoldHeads:
-    """Read the training part, or dev and test if there is none; ``parts`` tells which."""
+    """Read the training part, or dev and test if there is none; ``parts`` says which."""
     return read(name, folder, ("train",) if "train" in files(name, folder) else PARTS)
 
 

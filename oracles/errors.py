@@ -1,5 +1,5 @@
-"""The base of all errors that bad input raises, here and in the parser that builds on the oracles;
-and the hint that they give when a name is unknown: the known name that was probably meant.
+"""The base class of all errors that bad input raises, here and in the parser that builds on the
+oracles; and the hint in errors about an unknown name: the known name that was probably meant.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
-# The least similarity of a name that is suggested, 0 to 1. The second bound is for names of three
+# How similar (0 to 1) a name must be to be suggested. The second bound is for names of three
 # letters or fewer: one letter may be wrong.
 _ALIKE, _SHORT_ALIKE = 0.7, 0.65
 # The bound for words that stand for names (``elsewhere``). It is higher: there are many such words,
@@ -18,7 +18,7 @@ _WORDS_ALIKE = 0.8
 _SHORT = 2
 # The similarity of a name to its own beginning, if the beginning has three letters or more.
 _BEGINNING = 0.8
-# A name is not suggested if its similarity is lower than the best one's by more than this.
+# A name is not suggested if its similarity is below the highest by more than this.
 _CLOSE = 0.05
 _MOST = 3
 # How many letters of a name are compared: the name may be a whole text that somebody has sent.
@@ -28,8 +28,8 @@ _LONGEST = 80
 class OptimalStepError(ValueError):
     """Bad input; the message says what is wrong, where, and how to fix it.
 
-    A command prints the message alone, in one line, with exit status 1. Any other error is a fault
-    of this project, and keeps its traceback.
+    A command prints only the message, on one line, and exits with status 1. Any other error is a
+    fault of this project, and keeps its traceback.
     """
 
 
@@ -45,8 +45,8 @@ def nearest(
     Case, dashes and underscores do not matter.
 
     Args:
-        elsewhere: further words that stand for known names, such as ``{"hungarian": "hu"}``;
-            words for other names do not count.
+        elsewhere: further words that stand for known names, such as ``{"hungarian": "hu"}``; words
+            that stand for unknown names are ignored.
         least: the least similarity of a suggested name, 0 to 1; None: as similar as after a typo.
     """
     names = [str(name) for name in known]

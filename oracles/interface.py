@@ -173,7 +173,7 @@ class Query:
 
 
 class BoundOracle(ABC):
-    """An oracle after all computations that depend only on the gold trees.
+    """An oracle for certain gold trees, with everything computed that depends only on these trees.
 
     Attributes:
         gold_weight: a gold edge's weight in scores, over 1 with ``ties`` (edge_weights.py):
@@ -215,7 +215,9 @@ class BoundLossless(ABC):
 
 
 class Oracle(ABC):
-    """A way to calculate optimal transitions. Subclasses declare what they need and cost."""
+    """A way to calculate optimal transitions. Subclasses declare what they need and what they
+    cost.
+    """
 
     name: ClassVar[str]
     system: ClassVar[str] = "arc_standard"  # the transition system whose transitions it scores
@@ -342,7 +344,7 @@ def front_of(n: int, buffer: Sequence[int]) -> int:
 
 
 def ascending(stack: Sequence[int], front: int) -> list[int]:
-    """Return a stack that begins with 0 and ascends to a node before ``front``.
+    """Return the nodes of a stack that begins with 0 and ascends to a node before ``front``.
 
     Raises:
         OptimalStepError: the stack does not begin with 0, or does not ascend to a node before
@@ -362,8 +364,8 @@ def ascending(stack: Sequence[int], front: int) -> list[int]:
 
 
 def heads_made(n: int, made: Sequence[int | None]) -> np.ndarray:
-    """Return ``made`` of a Query, int32[1, n + 1],
-    from the heads of the first tokens of a sentence; None: no head.
+    """Return ``made`` of a Query, int32[1, n + 1], from the heads of the first tokens of a
+    sentence, which are None for tokens without a head.
 
     Raises:
         OptimalStepError: there are more heads than tokens, or one is not a node.

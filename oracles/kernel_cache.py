@@ -12,7 +12,7 @@ interpreted (parser/kernels/interpreted.py).
 numba reuses a compiled kernel until the file that defines it changes. It does not notice changes of
 a kernel or a constant that was imported from another file, and would run the old code after an edit
 or a git pull. So the compiled kernels of a package are deleted if any source file that kernels
-depend on is newer. Most edits are to other files, and cost no compilation.
+depend on is newer. Most edits are to other files, and cause no compilation.
 
 A file of a compiled kernel may be empty, truncated or unreadable, as after a full disk or a crash.
 numba would fail at every start; here such a kernel is compiled again, and its files are replaced
@@ -73,7 +73,7 @@ _WORD = re.compile(r"\w+")
 
 class Kernel:
     """A function that numba compiles when it is first called. numba, which takes longer to load
-    than all else, is imported only then.
+    than everything else, is imported only then.
 
     Attributes:
         py_func: the function.
@@ -160,8 +160,8 @@ def array_kernel(**options: Any) -> Callable[[F], F]:
 
 
 def _if_known(option: str, value: bool) -> dict[str, Any]:
-    """Return an internal option of numba; omitted, at some cost in speed,
-    where this version of numba lacks it.
+    """Return an internal option of numba; if this version of numba does not have it, return
+    nothing, at some cost in speed.
     """
     from numba.core.options import DefaultOptions
 
@@ -244,8 +244,8 @@ def _names_of(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 def choose_kernel_cache(package: Path) -> None:
-    """Choose where numba stores kernels: NUMBA_CACHE_DIR, else beside the sources,
-    else a private folder of the user.
+    """Choose where numba stores kernels: NUMBA_CACHE_DIR; otherwise beside the sources; otherwise
+    in a private folder of the user.
 
     If none of these can be written, every process compiles the kernels again,
     and a warning says so once.

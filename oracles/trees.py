@@ -44,12 +44,12 @@ class Trees:
 
     @classmethod
     def from_heads(cls, sentences: Iterable[Sequence[int]], partial: bool = False) -> Trees:
-        """Pack trees given as lists of heads [h_1, ..., h_n]; ``partial``:
-        heads may be UNKNOWN_HEAD.
+        """Pack trees given as lists of heads [h_1, ..., h_n]; with ``partial``, heads may be
+        UNKNOWN_HEAD.
 
         Raises:
-            OptimalStepError: a sentence is not a tree, or is longer than MAX_TOKENS;
-                the message has its number from 0.
+            OptimalStepError: a sentence is not a tree, or is longer than MAX_TOKENS; the message
+                has its number, counted from 0.
         """
         trees = [integers(heads, f"the heads of sentence {s}") for s, heads in enumerate(sentences)]
         offsets = np.zeros(len(trees) + 1, dtype=np.int64)

@@ -21,8 +21,8 @@ FEWEST_TOKENS_PER_SPAN = 1_000
 # their trees, are kept.
 TOKENS_PER_SEARCH = 2_000
 
-# Sentences that advance together. More sentences do not fill matrix products better,
-# and cost memory.
+# Sentences that advance together. More would not fill matrix products better, and would cost
+# memory.
 SENTENCES_PER_BATCH = 1_024
 
 # Lattices of a file that are parsed together.

@@ -70,7 +70,7 @@ _RENAMED = {
 # Tensors, or their entries in a header.
 _T = TypeVar("_T")
 
-# The last commit that reads models with settings that were removed since; see _removed().
+# The last commit that reads models with settings that have been removed since; see _removed().
 _LAST_COMMIT = "f3f2ff4a"
 
 # More arcs than any feature reads ahead; see transitions/features.py.
@@ -126,8 +126,8 @@ def text_folder(folder: Path, treebank: str | None = None) -> Path:
 
     Args:
         folder: the folder of the model.
-        treebank: its name, in a model that tells treebanks apart; None: the model's default
-            treebank.
+        treebank: the name of the treebank, in a model that tells treebanks apart; None: the model's
+            default treebank.
 
     Raises:
         ModelError: the settings are damaged.
@@ -189,8 +189,8 @@ def _holds_parts(folder: Path) -> bool:
 
 
 def fetched_models(what: str = "a fetched model") -> Path:
-    """Return the folder of models that ``optimal-step get`` has fetched:
-    below XDG_CACHE_HOME if absolute, else ~/.cache.
+    """Return the folder of models that ``optimal-step get`` has fetched: below XDG_CACHE_HOME if
+    this is absolute, otherwise below ~/.cache.
 
     Raises:
         ModelError: there is no home folder, as for an unknown user in a container; the message

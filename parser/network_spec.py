@@ -424,8 +424,8 @@ class ClassifierSpec(MlpSpec):
     """All that is needed to build a classifier, besides its vocabularies.
 
     Attributes:
-        embeddings: by attribute, how it is embedded; with an encoder,
-            all but the relation are the encoder's input.
+        embeddings: how each attribute is embedded; with an encoder, all but the relation are the
+            encoder's input.
         encoder: the encoder of a contextual token representation; None for a static one.
         pretrained: a pretrained encoder whose vectors are further input of the encoder;
             None if there is none.
@@ -438,7 +438,9 @@ class ClassifierSpec(MlpSpec):
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """How many values a column of tags has, and how many elements if they are sets; else None."""
+    """How many values a column of tags has, and how many elements if they are sets; otherwise
+    None.
+    """
 
     values: int
     elements: int | None = None

@@ -155,7 +155,9 @@ def from_json(text: str | bytes) -> Any:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Add the file's name to errors of writing; errors of a full disk have none."""
+    """Add the file's name to errors that occur while writing; those of a full disk do not have
+    it.
+    """
     try:
         yield
     except OSError as error:
@@ -198,7 +200,7 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
             holder = file.read().decode(errors="replace").strip()
             if not wait:
                 raise LockedError(holder)
-            log.warning("%s: waiting for process %s", path, holder or "of unknown number")
+            log.warning("%s: waiting for process %s", path, holder or "with an unknown id")
             lock_descriptor(file.fileno(), blocking=True)
         try:
             file.truncate(0)

@@ -1,3 +1,3 @@
-"""The commands as files, whose code is in parser/commands, where `optimal-step NAME` finds it;
+"""The commands as scripts. Their code is in parser/commands, where `optimal-step NAME` finds it;
 benchmarks/ is not installed.
 """

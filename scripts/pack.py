@@ -1,10 +1,10 @@
-"""Packs a model into one file to hand out: python scripts/pack.py RUN -o hu-szeged-2.2.zip."""
+"""Packs a model into one file to distribute: python scripts/pack.py RUN -o hu-szeged-2.2.zip."""
 
 import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # not this folder, where a parser.py of yours may lie
+    # import from the checkout, not from this folder, which may hold a parser.py of yours
     sys.path[0] = str(Path(__file__).resolve().parents[1])
     from parser.commands.__main__ import start
 

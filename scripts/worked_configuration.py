@@ -36,11 +36,11 @@ class WorkedTransition:
     without the buffer nodes that are not critical.
 
     Attributes:
-        stack, buffer: the nodes of the configuration after the transition; of the buffer,
+        stack, buffer: the nodes of the configuration after the transition; the buffer has only
             those in the chart.
         own: 1 if the transition makes a gold edge, else 0.
-        aside: the gold edges inside the buffer that the chart does not have,
-            as one of their nodes is not critical.
+        aside: the number of gold edges inside the buffer that the chart does not have, because one
+            of their nodes is not critical.
         chart: the table of the paper; positions are places among stack and buffer.
     """
 

@@ -33,7 +33,7 @@ class ArcEagerRows(ArcEagerOracle):
 
     Args:
         strategy, single_root, nonmonotonic: see ArcEagerOracle.
-        ties: one of TIES, see this module's docstring; None: all optimal transitions are equal.
+        ties: one of TIES, see this module's docstring; None: no optimal transition is preferred.
         max_bytes: the most memory for the rows and charts of all bound sentences.
     """
 

@@ -2,8 +2,9 @@
 for the first training pass.
 
 If there is a gold edge between the top and the first token of the buffer, it makes this edge (left,
-right). Else, if the top is linked and an element below it has a gold edge with that token, it
-reduces the top. Else it shifts. When the buffer is empty, it pops the rest.
+right). Otherwise, if the top already has a head and there is a gold edge between that token and an
+element below the top, it reduces the top. Otherwise it shifts. When the buffer is empty, it pops
+the rest.
 
 It takes only projective gold trees. Off the path of the canonical computation it is NOT guaranteed
 to be optimal. Its scores are 1 for its transition and 0 for other applicable ones, not numbers of

@@ -46,7 +46,7 @@ class ArcEagerOracle(Oracle):
     """The base class of the oracles of arc-eager.
 
     Args:
-        strategy: any.
+        strategy: ``any``; there is no other.
         single_root: whether only computations count in which the artificial root gets one child.
         nonmonotonic: whether edges can be undone.
     """

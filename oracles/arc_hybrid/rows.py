@@ -16,7 +16,7 @@ class ArcHybridRows(Oracle):
     and fast along the computation of a parser.
 
     Args:
-        strategy: any.
+        strategy: ``any``; there is no other.
         single_root: whether only computations count in which the artificial root gets one child.
             It does not change the scores of the transitions that such a computation may take.
         max_bytes: the most memory for the rows and charts of all bound sentences.

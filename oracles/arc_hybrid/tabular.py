@@ -12,8 +12,8 @@ from oracles.tabular.weighted_parsing import SplitGrammar
 
 
 class ArcHybridGrammar:
-    """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011),
-    the artificial root at the bottom of the stack.
+    """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011), with the artificial root at the bottom
+    of the stack.
 
     The transitions are shift, left_arc and right_arc. left_arc makes the top, except the root, a
     child of the next buffer node and pops it. right_arc makes the top a child of the element below
@@ -53,7 +53,9 @@ class ArcHybridGrammar:
 
 
 class ArcHybridTabular(TabularOracle):
-    """Arc-hybrid by a grammar of its own, exact for any gold tree."""
+    """An oracle for arc-hybrid that uses a grammar written for this system; exact for any gold
+    tree.
+    """
 
     name: ClassVar[str] = "arc_hybrid_tabular"
     system: ClassVar[str] = "arc_hybrid"

@@ -57,7 +57,7 @@ The chart costs O(n^3) once per sentence.
 Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, with rows rounded up to blocks of 8.
 Memory is reserved by bind(), and taken when a sentence is first scored, up to ``max_bytes`` for all
 sentences together. Beyond that, the sentences that came first are dropped, and computed again when
-they return. So score no more sentences at a time than fit (a gigabyte holds 150,000 sentences of
+they return. So score only as many sentences at a time as fit (a gigabyte holds 150,000 sentences of
 20 tokens). A sentence that does not fit even on its own is refused.
 
 The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena:
@@ -109,8 +109,8 @@ MAX_BYTES = 2**30
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
 
-# To numba, a literal True is of another type than a bool:
-# kernels that take both would be compiled twice.
+# For numba, a literal True and a bool have different types. A kernel that takes both would be
+# compiled twice.
 _TAKES_LEFT = np.bool_(True)
 
 
@@ -119,7 +119,7 @@ class ContextRows(Oracle):
 
     Args:
         strategy: any of the four.
-        ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
+        ties: "nearest_ancestor", or None (the same as "none"), see edge_weights.py.
         max_bytes: the most memory for the rows and charts of all bound sentences.
     """
 
@@ -147,7 +147,7 @@ class ContextRows(Oracle):
 
 
 class BoundContextRows(BoundOracle):
-    """Keeps rows, so it answers one call at a time (threads wait for each other).
+    """It keeps rows, so it answers one call at a time (threads wait for each other).
 
     Attributes:
         lock: held during a call.

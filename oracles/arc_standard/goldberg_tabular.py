@@ -26,8 +26,9 @@ Departures from the paper:
 * T[1,1] = 0. The paper sets it to the gold edges that the top lost before, and counts them again at
   the end (line 13); its set of optimal transitions is wrong in 27% of random configurations. In
   this package edges lost before are not counted at all: they are the same for all transitions.
-* The right stack holds the buffer nodes that oracles.arc_standard.critical_nodes keeps. The paper
-  also has nodes without a gold edge to the stack: their edges are lost in any case, or never.
+* The right stack holds the buffer nodes that oracles.arc_standard.critical_nodes keeps. The paper's
+  right stack also holds nodes without a gold edge to the stack. These make no difference, because
+  each of their edges is lost either in any case or never.
 * The paper counts all computations, which is the strategy ``any``. For the other strategies, a
   stack element that may take no left child is not extended to the left. Under right_before_left,
   the top takes no right child after reduce_right, so it loses its gold children in the buffer;

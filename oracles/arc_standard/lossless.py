@@ -1,5 +1,5 @@
-"""The arc-standard transitions that lose no gold edge, as long as none has been lost; for partial
-trees, in nearly constant time.
+"""Finds the arc-standard transitions that lose no gold edge, provided that none has been lost so
+far; works on partial trees, in nearly constant time.
 
 An exact oracle counts the edges that can still be made; its time grows with the square of the
 sentence length or faster. To keep given edges, it is enough to know which transitions lose none. A
@@ -8,9 +8,9 @@ transitions are taken, there is always one to take next. We know of no such rule
 in the literature. The scores of context_rows are the reference: while no edge is lost, these
 transitions have the highest score.
 
-If no projective tree has all these edges, a largest subset that one can have replaces them
-(projectivization/largest_part.py). It is chosen before the first step. So a sentence whose edges
-exclude each other takes no longer than others.
+If no projective tree has all these edges, they are replaced by a largest subset that fits into a
+projective tree (projectivization/largest_part.py). It is chosen before the first step. So a step
+takes no longer in a sentence with conflicting edges than in any other.
 
 With stack a_0..a_k and front b, h(x) the known head of x,
 and a child *waiting* if it is on the stack or in the buffer:
@@ -20,18 +20,18 @@ and a child *waiting* if it is on the stack or in the buffer:
     shift          no a_i, i >= 1, is busy; or the topmost busy one is an ancestor of b, or to the
                    left of all nodes that known edges connect to b
 
-a_i is *busy* if h(a_i) is to its left, or a gold child to its left waits. After the shift, such a
-node gets that edge only if everything above it on the stack, b included, becomes part of its
-subtree: so b must be able to descend from it. Every other stack element can become a left child of
-a node further right, without having to take children itself.
+a_i is *busy* if h(a_i) is to its left, or a gold child to its left waits. After the shift, the edge
+that makes such a node busy can be made only if everything above the node on the stack, b included,
+becomes part of its subtree. So b must be able to become its descendant. Every other stack element
+can become a left child of a node further right, without having to take children itself.
 
 Why these rules suffice: take a projective tree with all known edges that can still be made. If a
 transition removes a node without known edges, its children in this tree are attached to one of
 these children, or to its head. The tests compare the rules with a search over all computations of
 small sentences.
 
-Complexity: O(n) per sentence to bind, at worst O(n^2) where edges exclude each other; O(k log k)
-per configuration at worst, plus the depth of b among the known edges.
+Complexity: O(n) per sentence to bind, at worst O(n^2) where edges conflict; O(k log k) per
+configuration at worst, plus the depth of b among the known edges.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ArcStandardLossless(BoundLossless):
 @array_kernel()
 def _fill_first(all_heads, offsets, first, leftmost):
     """Fill in the first child of each node, and the first node of its component (the nodes that
-    known edges connect to it); both are 0 before.
+    known edges connect to it); both arrays must be 0 at the start.
     """
     for s in range(len(offsets) - 1):
         start = offsets[s]
@@ -121,7 +121,7 @@ def _may_shift(nodes, start, stacks, row, k, front):
 
 @kernel()
 def _find(offsets, nodes, sentences, stacks, stack_sizes, buffer_fronts, allowed):
-    """Fill in ``allowed``, which is False before; see BoundLossless.allowed()."""
+    """Fill in ``allowed``, which must be False at the start; see BoundLossless.allowed()."""
     heads, first, last, _ = nodes
     for row in range(len(sentences)):
         s = sentences[row]

@@ -195,7 +195,7 @@ def _score_batch(
                 )
             else:
                 drop = drops[sentence]
-                value = _value_from_nothing(
+                value = _value_from_scratch(
                     heads,
                     edges,
                     start,
@@ -215,7 +215,7 @@ def _score_batch(
 
 
 @array_kernel()
-def _value_from_nothing(
+def _value_from_scratch(
     heads,
     edges,
     start,
@@ -229,8 +229,8 @@ def _value_from_nothing(
     position,
     space,
 ):
-    """Return the value of a configuration by a chart over the stack and the buffer; ``drop``:
-    only the critical nodes.
+    """Return the value of a configuration from a chart over the stack and the buffer; with
+    ``drop``, the chart has only the critical nodes of the buffer.
 
     ``edges``: see edge_weights.edges_of. ``position`` (int32[> n], all -1) maps a token to its
     position in the chart during the call.

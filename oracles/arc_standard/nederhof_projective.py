@@ -49,9 +49,9 @@ In the quadratic algorithm, a_j visits all i < j. The linear one skips some (N19
     kappa   a_i has gold edges further down, the lowest to a_l: edges do not cross, so a_j has none
             to a_{l+1}..a_{i-1}; if a_j takes a_i, it takes all of these too, and continues with l
 
-So every level i is visited for a bounded number of j. Only two come down to i step by step: the
-first j above i with gold edges below i, and the gold head of a_i. All others stop above i, or jump
-to the lower end of an edge.
+So every level i is visited for a bounded number of j. Only two of these come down to i step by
+step: the first j above i with gold edges below i, and the gold head of a_i. All others stop above
+i, or jump to the lower end of an edge.
 
 An example, after reduce_left in docs/oracles_and_systems.md: heads 2 4 4 0 7 7 4 4, a_0..a_2 = 0 1
 2, buffer 4..8. The gold head of a_2 is 4, so chain(1) = chain(0) = 4, the root of its component in

@@ -3,9 +3,9 @@
 Two gold computations matter (Nederhof 2019, Section 2). Both depend only on the gold tree:
 
 * eager, under left_before_right, strict_left_before_right and any: attach as soon as possible.
-  reduce_right if a_k is the gold head of a_{k-1}; else reduce_left if a_{k-1} is the gold head of
-  a_k and no gold child of a_k is left in the buffer; else shift. This is the canonical computation
-  of arc-standard parsing.
+  reduce_right if a_k is the gold head of a_{k-1}; otherwise reduce_left if a_{k-1} is the gold head
+  of a_k and no gold child of a_k is left in the buffer; otherwise shift. This is the canonical
+  computation of arc-standard parsing.
 * lazy, under right_before_left: a node takes its left children after its right children. The rules
   are the same, except that reduce_right also waits until no gold child of a_k is left in the
   buffer.

@@ -24,7 +24,7 @@ class AfterTransition(NamedTuple):
     after_transition() changed.
 
     Attributes:
-        applicable: whether the transition could be taken; if not, the other fields mean nothing.
+        applicable: whether the transition is applicable; if not, the other fields mean nothing.
         k: the place of the top.
         front: the first token of the buffer.
         head, child: the edge that the transition makes; 0 and 0 if it makes none.

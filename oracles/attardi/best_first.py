@@ -23,12 +23,12 @@ from oracles.kernel_cache import array_kernel
 
 # The fields of a state, int32 each: the cost of the path to it, the state before it, the next state
 # in its bucket, the cost of the sacrifices to try next (0: the shift), a lower bound of the loss
-# from here, its slot in the hash table, the front of its buffer, and its status.
+# from it on, its slot in the hash table, the front of its buffer, and its status.
 COST, BEFORE, NEXT, STAGE, BOUND, SLOT, FRONT, STATUS = range(8)
 _FIELDS = 8
 
-# A state is WAITING until it leaves its bucket; OPEN once its successors are being made; SOLVED if
-# its loss is known; and REPLACED if a cheaper path to it was found.
+# A state is WAITING until it leaves its bucket, OPEN while its successors are being made, SOLVED if
+# its loss is known, and REPLACED if a cheaper path to it was found.
 WAITING, OPEN, SOLVED, REPLACED = range(4)
 
 _FIRST_CAPACITY = 256
@@ -91,12 +91,12 @@ def push(states, buckets, u, value, in_front):
 
 @array_kernel()
 def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
-    """Add the normalised state whose words are at place u, unless known at this cost or less; its
-    loss is at least ``least``.
+    """Add the normalised state whose words are at place u, unless it is known at this cost or less;
+    its loss is at least ``least``.
 
     Returns:
-        Whether it was added, and its bucket; -1 if it ends the search,
-        since its loss is known and no state can be cheaper.
+        Whether it was added, and its bucket; -1 if it ends the search, because its loss is known
+        and no state can be cheaper.
     """
     words, states, slots, buckets, _ = space
     base = u * width

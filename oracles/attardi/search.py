@@ -20,13 +20,13 @@ found by a search over configurations, in the order of the cost of the path to t
    alive, but x cannot go to its gold head now], at least 1.
 3. Configurations wait in buckets by cost + a lower bound of their loss (A*). A sacrifice is made
    only when the search reaches its cost; among equals, the one that has waited longest comes first,
-   since a wrong transition buries nodes nearby. A state is not added again unless at lower cost.
-   The search ends in the final configuration, or in one of known loss.
+   because a wrong transition buries nodes nearby. A state is added again only at a lower cost. The
+   search ends in the final configuration, or in one of known loss.
 4. The memo of the sentence (oracles.attardi.states) keeps the loss of every configuration on the
    best path. For all others that were expanded it keeps the lower bound that the search has proved:
    loss of the first configuration - cost of the path (adaptive A*, Koenig and Likhachev 2005).
    Along a computation, the memo answers for most configurations.
-5. A search that has found many states begins again, guided. The loss of a configuration is at least
+5. A search that has found many states starts again, guided. The loss of a configuration is at least
    the loss among its stack nodes without a buffer, plus the loss in its buffer without a stack: no
    edge is lost twice, and a computation can continue after nodes are removed (the first of the
    bounds below). With D fixed, the loss of the stack takes polynomial time: below the lowest
@@ -36,13 +36,13 @@ found by a search over configurations, in the order of the cost of the path to t
 
 Bounds of the loss L after a transition, from the loss L0 of the configuration before it:
 
-* A removal of x: L <= L0, since every computation can continue without x;
-  and L >= L0 - (alive edges of x).
-* The shift: L >= L0, since it costs nothing; and L <= L0 + the cost to sacrifice the shifted token
-  at once.
+* A removal of x: L <= L0, because every computation can continue without x; and L >= L0 - (alive
+  edges of x).
+* The shift: L >= L0, because it costs nothing; and L <= L0 + the cost to sacrifice the shifted
+  token at once.
 
-So if nothing more need be lost (L0 = 0), as along a correct computation of a tree that the system
-can parse, only the shift is searched.
+So if no further edge has to be lost (L0 = 0), as along a correct computation of a tree that the
+system can parse, only the shift is searched.
 
 With ``single_root``, 0 takes only the last node, when the buffer is empty; so a node that is alone
 above 0 stays until the next shift. This loses nothing: it does not matter which of two nodes stays.
@@ -82,8 +82,8 @@ _MEMO_BYTES_OF_HARD_SENTENCES = 2**24
 
 
 class SearchLimitError(OptimalStepError):
-    """A configuration cannot be scored within ``max_states``; ``sentence``:
-    the number of its tree, from 0.
+    """A configuration cannot be scored within ``max_states``; ``sentence`` is the number of its
+    tree, from 0.
     """
 
     sentence = -1
@@ -94,7 +94,7 @@ class AttardiSearch(AttardiOracle):
     and fast along the computation of a parser.
 
     Args:
-        strategy: any, the only one.
+        strategy: ``any``; there is no other.
         degree: D, 1 to 9.
         max_states: how many states one search may find before the sentence is refused.
         max_bytes: the most memory for the memo of all bound sentences; 0: no memo.
@@ -133,7 +133,7 @@ class AttardiSearch(AttardiOracle):
 
 
 class BoundSearch(BoundOracle):
-    """Keeps a memo, so it answers one call at a time (threads wait for each other).
+    """It keeps a memo, so it answers one call at a time (threads wait for each other).
 
     Attributes:
         unguided_states: how many states a search may find, besides two for each token,

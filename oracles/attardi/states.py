@@ -14,8 +14,8 @@ int64 array, from ``base`` on.
 For configurations that a search of a sentence has met, the memo keeps a bound of the least loss, or
 the loss itself. Each sentence has its own hash table (open addressing, linear probing), in a common
 arena. A table that is half full moves to a table of twice the size at the end of the arena. When
-the arena is full, all tables are dropped: those in use soon come back. Entries that do not fit even
-then are not kept. Dropping tables costs time, but never exactness.
+the arena is full, all tables are dropped; those in use are soon made again. Entries that do not fit
+even then are not kept. Dropping tables costs time, but never exactness.
 
 An entry is the words of the configuration and one more: 2 * bound +
 [the bound is the least loss itself]. An entry whose first word is 0 is free.

@@ -2,16 +2,16 @@
 for the first pass of training.
 
 The canonical computation attaches as soon as possible, the nearest nodes first, and shifts
-otherwise. A node that has all its gold children goes to its gold head as soon as it can (la_1,
-ra_1, la_2, ra_2, ... in this order); if there is no such node, the next token is pushed. This
-parses every tree that the system can parse.
+otherwise. A node that has all its gold children is attached to its gold head as soon as possible
+(by la_1, ra_1, la_2, ra_2, ... in this order); if there is no such node, the next token is pushed.
+This parses every tree that the system can parse.
 
 A tree that the system cannot parse is not refused, because the first pass needs a computation of
 every sentence. bind() replaces it by a tree that the system can parse, with as many gold edges as
 possible. attardi_search builds this tree from the initial configuration; among its best
-transitions, the first in the same order is taken (attachments, the nearest first, then shift). This
-computation is the canonical computation of the new tree, because each attachment is optimal as soon
-as it can be made.
+transitions, the first in the same order is taken (attachments before shift, the nearest attachment
+first). This computation is the canonical computation of the new tree, because each attachment is
+optimal as soon as it can be made.
 
 Off the path of the canonical computation this oracle is NOT guaranteed to be optimal. It follows
 the same rules, and its transition is always applicable: if the rules say shift and the buffer is
@@ -80,8 +80,8 @@ def nearest_parseable(trees: Trees, degree: int) -> Trees:
 
 
 def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
-    """Return int32[n + 1], the heads made by the best computation of sentence s,
-    attachments first, the nearest first.
+    """Return int32[n + 1], the heads made by the best computation of sentence s; ties go to
+    attachments over shift, and to the nearest attachment.
     """
     order = np.array(
         [*(transition for d in range(1, degree + 1) for transition in (2 * d, 2 * d - 1)), 0]

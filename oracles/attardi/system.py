@@ -13,8 +13,8 @@ D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is UDPipe
 system of Gómez-Rodríguez, Sartorio and Satta 2014, Section 2, which omits the deeper transitions of
 Attardi 2006.
 
-Attaching as soon as possible parses every tree that the system can parse: a complete node that can
-go to its head never gains by waiting.
+Attaching as soon as possible parses every tree that the system can parse: there is never anything
+to gain by delaying the attachment of a complete node that can be attached to its head.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class AttardiOracle(Oracle):
     """The base class of the oracles of Attardi's system.
 
     Args:
-        strategy: any, the only one.
+        strategy: ``any``; there is no other.
         degree: D, how deep a transition reaches, 1 to MAX_DEGREE.
 
     Raises:
@@ -89,7 +89,7 @@ def _parseable(all_heads, offsets, all_last, all_siblings, degree, single_root):
         words = np.zeros(words_of(n), np.int64)
         words[0] = 1
         flip(words, 0, 1)
-        left = 1  # nodes in the window at the end
+        left = 1  # how many nodes normalise() has left in the window
         for front in range(2, n + 2):
             flip(words, 0, front)
             left = normalise(

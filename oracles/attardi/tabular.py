@@ -15,7 +15,7 @@ although their gold head is gone.
 
 Corrections of the paper, whose algorithm is wrong in 19 of 2,301 configurations of small sentences:
 
-* E9. A buffer node may come on top of any node that precedes it, not only its neighbour, and
+* E9. A buffer node may be on top of any node that precedes it, not only of its neighbour, and
   fragments are split after the first node or anywhere in the buffer.
 * E10. Dropped nodes whose gold head is already removed are lost, and must be counted.
 * E11. Nodes whose gold head is on the stack are not dropped.
@@ -94,7 +94,7 @@ class _BoundAttardiTabular(BoundOracle):
 
 
 def _value_of_arc(heads: list[int], stack: list[int], front: int, head: int, child: int) -> int:
-    """Return the most gold edges that can be made if ``child`` goes to ``head`` now,
+    """Return the most gold edges that can be made if ``child`` is attached to ``head`` now,
     including this edge.
     """
     return (heads[child] == head) + _value(heads, [node for node in stack if node != child], front)

@@ -84,7 +84,7 @@ SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
 
 
 class BoundStackRows(BoundOracle):
-    """Keeps rows, so it answers one call at a time (threads wait for each other).
+    """It keeps rows, so it answers one call at a time (threads wait for each other).
 
     Args:
         system: ARC_HYBRID, ARC_EAGER or NONMONOTONIC.

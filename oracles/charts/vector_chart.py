@@ -1,5 +1,5 @@
-"""The chart of a sentence for context_rows, lr_spine_chart and stack_rows: R, L and IL by rows, in
-whole blocks; its memory.
+"""The chart of a sentence for context_rows, lr_spine_chart and stack_rows (R, L and IL by rows, in
+whole blocks), and the memory for charts.
 
 Context rows spend their time in loops over columns. These run over blocks of BLOCK columns, without
 a remainder (which would take as long again): row i of a chart begins with the block of column i and

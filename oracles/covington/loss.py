@@ -77,10 +77,10 @@ class CovingtonLoss(Oracle):
     """Exact for any gold tree.
 
     Args:
-        strategy: any.
-        single_root: has no effect, since all computations end with one child of the artificial
+        strategy: ``any``; there is no other.
+        single_root: has no effect, because all computations end with one child of the artificial
             root.
-        ties: "commit", see this module's docstring; None: all optimal transitions are equal.
+        ties: "commit", see this module's docstring; None: no optimal transition is preferred.
     """
 
     name: ClassVar[str] = "covington_loss"

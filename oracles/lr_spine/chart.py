@@ -81,7 +81,7 @@ class LRSpineChart(LRSpineOracle):
     """The oracle to train LR-spine parsing with, on any trees.
 
     Args:
-        strategy: any, the only one.
+        strategy: ``any``; there is no other.
         max_bytes: the most memory for the charts of all bound sentences.
     """
 
@@ -100,7 +100,9 @@ class LRSpineChart(LRSpineOracle):
 
 
 class _BoundLRSpineChart(BoundOracle):
-    """Keeps charts of sentences, so it answers one call at a time (threads wait for each other)."""
+    """It keeps charts of sentences, so it answers one call at a time (threads wait for each
+    other).
+    """
 
     def __init__(self, trees: Trees, max_bytes: int) -> None:
         super().__init__(trees)

@@ -11,10 +11,10 @@ joined:
     la    the root of A becomes a child of ls_C[k];  new spines (ls_C[..k] + ls_A, rs_C)
     ra    the root of C becomes a child of rs_A[k];  new spines (ls_A, rs_A[..k] + rs_C)
 
-where k is the place of the gold head in that spine, without loss, or else the last place of the
-spine, with loss 1. The right stack holds, in order, the tokens of the buffer whose gold head is not
-in the buffer, or that have a gold child among the roots of the stack or in the right stack. All
-other gold edges inside the buffer can be made in any case.
+where k is the place of the gold head in that spine, without loss; if it is not there, k is the last
+place of the spine, with loss 1. The right stack holds, in order, the tokens of the buffer whose
+gold head is not in the buffer, or that have a gold child among the roots of the stack or in the
+right stack. All other gold edges inside the buffer can be made in any case.
 
 Two reductions keep T small. Left spines keep only nodes with a gold child among the roots of the
 stack, and right spines only nodes with a gold child in the buffer; the root of the fragment stays
@@ -127,8 +127,8 @@ def value(heads: Sequence[int], stack: Sequence[Spines], front: int) -> int:
 def fragments(
     heads: Sequence[int], stack: Sequence[Spines], front: int
 ) -> dict[tuple[int, int], dict[Spines, int]]:
-    """Return T, by the numbers of stack elements and right stack elements besides the top; the last
-    entry has all of them.
+    """Return T, keyed by the numbers of stack elements and of right stack elements, besides the
+    top; the last entry covers all of them.
     """
     roots = {element.root for element in stack}
     has_child_on_stack = {heads[root] for root in roots}

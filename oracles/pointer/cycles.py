@@ -50,7 +50,7 @@ class PointerCycles(Oracle):
     """Exact for any gold tree; one column for each node that may be the head.
 
     Args:
-        strategy: any.
+        strategy: ``any``; there is no other.
         single_root: whether only computations count in which the artificial root gets one child.
     """
 
@@ -129,7 +129,9 @@ class _BoundCycles(BoundOracle):
 
 @array_kernel()
 def _score(all_heads, offsets, single_root, made_heads, sentences, fronts, scores):
-    """Fill in the scores, NOT_APPLICABLE before; see this module's docstring."""
+    """Fill in the scores, which must be NOT_APPLICABLE at the start; see this module's
+    docstring.
+    """
     ends = np.empty(scores.shape[1], np.int8)
     path = np.empty(scores.shape[1], np.int32)
     for row in range(len(sentences)):

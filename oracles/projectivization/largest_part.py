@@ -35,7 +35,7 @@ def largest_projective_part(trees: Trees) -> Trees:
     """Return the trees with the largest set of known edges that one projective tree can have;
     their other heads are unknown.
 
-    If several sets are largest, one with the smallest total length of its edges is taken.
+    If several sets are largest, one whose edges have the smallest total length is taken.
     """
     if trees.projective.all():
         return trees
@@ -90,8 +90,8 @@ def _fill_row(heads, edges, q, r, inside, whole, best, last):
 
 @array_kernel()
 def _edges_by_right_end(heads):
-    """Return by node the first edge with this right end,
-    and by edge the next one with the same right end; 0: none.
+    """Return, for each node, the first edge with this right end, and for each edge, the next one
+    with the same right end; 0 if there is none.
     """
     first = np.zeros(len(heads), np.int32)
     after = np.zeros(len(heads), np.int32)

@@ -19,7 +19,7 @@ Often many trees have the most gold edges. ``choice`` decides among them:
 
 Departure from the paper: the paper takes an arbitrary optimal tree (Section 8.1); nearest_ancestor,
 the default, is ours. In a partial tree, only known edges are lifted: a word gets its head in the
-best tree if known edges lead up to that head; else its head becomes unknown.
+best tree if known edges lead up to that head; otherwise its head becomes unknown.
 
 ``count_projectivizations`` relies on the grammar of Table 3 having exactly one derivation for each
 tree.

@@ -88,8 +88,8 @@ class SwapOracle(Oracle):
 
 
 def buffers_of(query: Query, trees: Trees) -> np.ndarray:
-    """Return int32[batch, >= n + 1], the buffers of a query; if it has none, nothing was swapped,
-    and they are in order.
+    """Return int32[batch, >= n + 1], the buffers of a query; if the query has none, nothing was
+    swapped, and the buffers are in order.
     """
     if query.buffers is not None:
         return query.buffers

@@ -1,5 +1,5 @@
-"""The static-dynamic oracle of parsing with swap: the idea of de Lhoneux,
-Stymne and Nivre 2017, for arc-standard.
+"""The static-dynamic oracle of parsing with swap: the idea of de Lhoneux, Stymne and Nivre 2017,
+transferred to arc-standard.
 
 The paper is about arc-hybrid with swap: a static oracle decides whether to swap; otherwise the
 other transitions have their costs in arc-hybrid, even off the gold path. Here arc-standard replaces

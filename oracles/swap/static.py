@@ -4,13 +4,12 @@ Kuhlmann and Hall 2009 (lazy).
 Both follow one computation of the gold tree, projective or not. With the stack [.., i,
 j] and the buffer [b, ..]:
 
-* reduce_right if j is the gold head of i and i waits for no gold child on the stack or in the
-  buffer;
-* else reduce_left if i is the gold head of j and j waits for no gold child there;
-* else swap if it is applicable and j is before i in the projective order of the gold tree
+* reduce_right if j is the gold head of i, and i has no gold child on the stack or in the buffer;
+* otherwise reduce_left if i is the gold head of j, and j has no gold child there;
+* otherwise swap if it is applicable and j is before i in the projective order of the gold tree
   (configuration.py). The lazy oracle waits while j and b belong to the same maximal projective
   component, which is built first and then moved as a whole;
-* else shift.
+* otherwise shift.
 
 On the gold path both are exact: they make the gold tree. The eager oracle swaps more often. Off the
 gold path they are NOT guaranteed to be optimal, but their transition is always applicable: if the

@@ -1,5 +1,5 @@
-"""Tabular parsing with split grammars over any semiring: Nederhof 2019, Tables 2, 3 and 4,
-as written.
+"""Tabular parsing with split grammars over any semiring, written as in Nederhof 2019, Tables 2, 3
+and 4.
 
     from oracles.tabular import ARC_STANDARD, MAX_PLUS, parse
     parse(ARC_STANDARD, "ppss", lambda head, child: MAX_PLUS.edge(0, head, child), MAX_PLUS)

@@ -16,7 +16,7 @@ from parser.commands import command_line
 
 _CHECKOUT = Path(__file__).parents[2]
 
-# By name, what each command does. Its code is ``main`` in the module of the same name,
+# What each command does, by name. Its code is ``main`` in the module of the same name, which is
 # imported when the command is run.
 COMMANDS = {
     "check": "list the faults of treebank files",
@@ -28,7 +28,7 @@ COMMANDS = {
     "evaluate": "score a file of trees against gold trees",
     "draw": "draw trees in the terminal, as SVG or as HTML, also predicted against gold",
     "report": "write a page about a run, or two runs compared",
-    "pack": "pack a model into one file to hand out",
+    "pack": "pack a model into one file to distribute",
     "get": "list models, or fetch one by its name",
     "fetch_treebanks": "fetch treebanks of Universal Dependencies",
     "train_treebanks": "train a parser for every treebank of a folder, and write a table",
@@ -53,11 +53,11 @@ _ELSEWHERE = {
     **dict.fromkeys(("speed", "profile"), "benchmark"),
 }
 
-# By name of a command that is no longer there: what to type instead.
-_LEFT = {
+# For each command that has been removed, what to type instead.
+_REMOVED = {
     "recombine": (
         "it made new training sentences; parse text with the better model, and give "
-        "treebank.train=[TRAIN,PARSED] (commit b043ab10 has it)"
+        "treebank.train=[TRAIN,PARSED] (commit b043ab10 still has this command)"
     ),
 }
 
@@ -74,8 +74,8 @@ def main() -> NoReturn:
         command_line.run(lambda: print(usage()))
     if words[0] == "--version":
         command_line.run(lambda: print(f"optimal-step {version('optimal-step')}"))
-    if words[0] in _LEFT:
-        sys.exit(f"error: the command {words[0]} has left: {_LEFT[words[0]]}")
+    if words[0] in _REMOVED:
+        sys.exit(f"error: the command {words[0]} has been removed: {_REMOVED[words[0]]}")
     if words[0] not in COMMANDS:
         near = did_you_mean(words[0], [*COMMANDS, "--help", "--version"], _ELSEWHERE)
         sys.exit(

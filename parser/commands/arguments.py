@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 
 from oracles.errors import did_you_mean, nearest, question
 
-# By option, or by several: what other toolkits call it. A command that has the option suggests it.
+# For each option or group of options, what other toolkits call it. A command that has the option
+# suggests it.
 _ELSEWHERE = {
     "--output": (
         "--out --outfile --out-file --output-file --output-dir --output-path --save --save-to "
@@ -59,7 +60,7 @@ _ELSEWHERE = {
     "--model": "--model-path --model-dir --load",
 }
 
-# By arguments without a dash: the options that other toolkits have instead.
+# For arguments without a dash, the options that other toolkits have instead.
 _PLACES = {
     "input file files pattern": (
         "--input --input-file --input-path --infile --in --file --files --text-file --source --data"

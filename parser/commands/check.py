@@ -21,7 +21,7 @@ from parser.data.treebank import Treebank, read_with_faults
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the faults and their counts; return 1 if there are any, else 0."""
+    """Print the faults and their counts; return 1 if there are any, otherwise 0."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE", help="CoNLL-U, plain or compressed")
     parser.add_argument(

@@ -196,8 +196,8 @@ def _as_it_was(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _drop_output() -> None:
-    """Discard buffered output that cannot be written;
-    else Python would try again at exit and print a traceback.
+    """Discard buffered output that cannot be written; otherwise Python would try again at exit and
+    print a traceback.
     """
     if sys.stdout is None:
         return

@@ -68,7 +68,7 @@ def as_json(scores: dict[str, Score]) -> str:
     for key, score in scores.items():
         if not score.has_gold:
             details[key]["no_gold_values"] = True
-    # then a score that counts no word is null; else 0
+    # then a score that counts no word is null; otherwise it is 0
     partial = scores["las"].gold < scores["words"].gold
     f1s = {key: None if partial and not score.gold else score.f1 for key, score in scores.items()}
     return json.dumps({**f1s, "details": details}, indent=2)

@@ -4,8 +4,8 @@
 Names are those of treebank= (hu, el, ...) or folders of Universal Dependencies (UD_Finnish-TDT).
 The files come from the treebank's repository on GitHub as it was at the release, into
 FOLDER/UD_...; paths.treebanks=FOLDER then finds them. Without --release it is the one named in
-configs/treebank (en: 2.16), else 2.2, the paper's. Existing files are kept. Licences are shown:
-every treebank has its own.
+configs/treebank (en: 2.16), otherwise 2.2, the paper's. Existing files are kept. Licences are
+shown: every treebank has its own.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def known() -> dict[str, tuple[str, str, str]]:
-    """Return, by name of treebank=, the folder of Universal Dependencies,
-    the prefix of its files, and the release.
+    """Return, for each name of treebank=, the folder of Universal Dependencies, the prefix of its
+    files, and the release.
 
     They are read from configs/treebank; a release other than the paper's is named in the first
     comment.

@@ -7,8 +7,8 @@ unpacked into the folder of fetched models (~/.cache/optimal-step, or below XDG_
 other commands and the library then know it by its name: optimal-step parse hu, Parser.load("hu").
 An older model of that name is replaced, and so is one with a part that is damaged.
 
-An installation may have only some of the project's models: a checkout has all, in models/, and pip
-install . takes en alone. The others are fetched from there: optimal-step get en-text --from
+An installation may have only some of the project's models: a checkout has all of them, in models/,
+but pip install . takes only en. The others are fetched from there: optimal-step get en-text --from
 CHECKOUT/models. The environment variable OPTIMAL_STEP_MODELS, a URL or a folder, takes the place of
 --from.
 """
@@ -40,7 +40,8 @@ from parser.model.packs import (
 )
 from parser.model_folder import holds_model, plain_name
 
-# By key of index.json, how the entry of a model is shown; LAS without subtypes, of raw text.
+# For each key of index.json, how the entry of a model is shown; LAS is from raw text, without
+# subtypes.
 _COLUMNS = (
     *("language", "treebank", "licence", "words", "LAS", "UPOS"),
     *("lemmas", "bytes", "words_per_second"),

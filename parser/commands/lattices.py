@@ -7,9 +7,10 @@
                                       lexicon of the other nine
     paths LATTICES TREES [-o OUTPUT]  writes the gold paths as a treebank (CoNLL-U), and counts them
 
-FILE, TRAIN, TREES and LATTICES may be compressed, .gz, .xz or .bz2 by name; OUTPUT is a file (.gz
-and .xz by name) or - for standard output, the default. To parse lattices: optimal-step parse
-MODEL_DIR FILE.conllul. To train on them: optimal-step train lattice.train=FILE.
+FILE, TRAIN, TREES and LATTICES may be compressed, if their names end in .gz, .xz or .bz2; OUTPUT is
+a file (compressed if its name ends in .gz or .xz) or - for standard output, the default. To parse
+lattices: optimal-step parse MODEL_DIR FILE.conllul. To train on them: optimal-step train
+lattice.train=FILE.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ def main(arguments: list[str] | None = None) -> None:
     folds = commands.add_parser("jackknife", help="make lattices of a training part")
     folds.add_argument("train", metavar="TRAIN")
     folds.add_argument(
-        "--folds", type=int, default=FOLDS, help="parts of the treebank (default 10)"
+        "--folds",
+        type=int,
+        default=FOLDS,
+        help="how many parts the treebank is divided into (default 10)",
     )
     folds.set_defaults(work=_jackknife)
 
@@ -63,7 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
             "--unknown",
             type=positive,
             default=UNKNOWN_ANALYSES,
-            help="maximum of analyses of an unknown token (default 5)",
+            help="the most analyses of an unknown token (default 5)",
         )
         command.add_argument(
             "--guess",

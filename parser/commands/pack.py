@@ -1,10 +1,10 @@
-"""Packs a model into one file to hand out: optimal-step pack RUN -o hu-szeged-2.2.zip [--name hu]
+"""Packs a model into one file to distribute: optimal-step pack RUN -o hu-szeged-2.2.zip [--name hu]
 [--dev FILE].
 
 The file holds what is in the model's folder: weights, vocabularies, tokenizer and segmenter, and
 the card, which names what it was trained on, with sums and licences; no checkpoints. The network's
 weights are rounded to 11, 13 or 16 bits: the fewest with which at most 1 in 100 lines of the dev
-part (that of the run, or --dev FILE) are parsed differently. Else they have 32.
+part (that of the run, or --dev FILE) is parsed differently. Otherwise they have 32.
 
 index.json beside it lists the packs of the folder by name;
 optimal-step get NAME --from FOLDER_OR_URL reads it.

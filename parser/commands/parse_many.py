@@ -2,11 +2,11 @@
 [--engine local|ray].
 
 Each file goes to the same place below out/, with the bytes that optimal-step parse writes. .bz2 is
-dropped from names, as it cannot be written. Existing outputs count as done unless their input is
-newer, so the same command, started again, parses only what is missing, also after Ctrl-C or
-SIGTERM, which end it at once. Outputs that it has not written are refused. If a file fails, it is
-named, and all other files are parsed. The exit status is then 1; also if --on-error=skip or keep
-found a sentence that is not CoNLL-U, in this or an earlier run.
+dropped from names, because it cannot be written. Existing outputs count as done unless their input
+is newer, so the same command, started again, parses only what is missing, also after Ctrl-C or
+SIGTERM, which end it at once. An existing output that it did not write is refused. If a file fails,
+it is named, and all other files are parsed. The exit status is then 1; also if --on-error=skip or
+keep found a sentence that is not CoNLL-U, in this or an earlier run.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ _PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
 # Python's default is 0.005.
 _SWITCH_INTERVAL = 0.0001
 
-# Thresholds of Python's search for cycles of garbage: how many new objects before a search among
-# young objects, and how many such searches before a search among older ones. Parsing makes many
-# objects and few cycles: by default, the searches take an eighth of the time.
+# Thresholds of Python's search for cycles of garbage: how many new objects there are before a
+# search among young objects, and how many such searches before a search among older ones. Parsing
+# makes many objects and few cycles: by default, the searches take an eighth of the time.
 _COLLECT_AFTER = (20_000, 20, 100)
 
 
@@ -61,7 +61,7 @@ def options_of(
     """Return the options that add_options() has read.
 
     Args:
-        args: as argparse has read them.
+        args: the arguments as argparse has read them.
         command: the name of the command.
         named_lattices: whether the input has a file name of lattices.
         named_json: whether the output has a file name of JSON.

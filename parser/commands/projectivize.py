@@ -4,8 +4,8 @@ optimal-step projectivize INPUT [-o OUTPUT] [--count].
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each
 non-projective tree is replaced by a projective tree with as many of its arcs as possible (Nederhof
 2019, Section 3); --method chooses among several. In these trees HEAD is rewritten, DEPREL stays,
-and DEPS becomes _. All else passes through byte for byte. An unknown HEAD (_) stays unknown, and a
-word that cannot keep its head may get _; --method lifting and --count need all heads.
+and DEPS becomes _. Everything else passes through byte for byte. An unknown HEAD (_) stays unknown,
+and a word that cannot keep its head may get _; --method lifting and --count need all heads.
 
 --count writes a table instead of trees: for every sentence its number, its words, the most arcs
 that a projective tree can keep, and how many projective trees keep that many (an exact number of

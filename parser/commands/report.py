@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--part",
         choices=("dev", "test"),
-        help="part of the first run's treebank (default: test, else dev)",
+        help="part of the first run's treebank (default: test, or dev if there is no test part)",
     )
     parser.add_argument(
         "--gold",

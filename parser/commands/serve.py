@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--unix-socket",
         type=Path,
         metavar="FILE",
-        help="listen on this Unix socket, on no port",
+        help="listen on this Unix socket instead of on a port",
     )
     parser.add_argument(
         "--host",

@@ -83,11 +83,11 @@ def _job(settings: Settings) -> float | None:
 
 
 def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
-    """Train within a job of hydra; ``observers`` hear of the run.
+    """Train within a job of hydra; ``observers`` are told about the run.
 
     Raises:
-        JobError: an error in a sweep, which goes on with its next job;
-            a single run exits with the message of bad input.
+        JobError: an error in a sweep, which continues with its next job; a single run exits with
+            the message of bad input.
     """
     job = HydraConfig.get()
     folder, given = Path(unresolved(job.runtime, "output_dir")), _given(job)
@@ -250,8 +250,8 @@ def _first_commands(folder: Path) -> str:
 def _train_one(
     plan: Plan, folder: Path, observers: Sequence[Observer], overrides: Sequence[str]
 ) -> dict[str, Any]:
-    """Train into a folder, and return the metrics; ``overrides``:
-    the settings in the card's command.
+    """Train into a folder, and return the metrics; ``overrides`` are the settings in the card's
+    command.
     """
     try:
         with background_vectors(plan.vector_request) as vectors:

@@ -2,9 +2,9 @@
 --train FILE [--dev FILE].
 
 It takes seconds (docs/text.md); the parser stays as it is. A segmenter is trained as well, which
-takes a minute or two, and is kept if its sentences of --dev are better. What split text in the
-folder before goes. Training with tokenizer=characters, the default of recipe=text and recipe=fast,
-does the same.
+takes a minute or two, and is kept if its sentences on --dev are better. The folder's previous
+tokenizer and segmenter are removed. Training with tokenizer=characters, the default of recipe=text
+and recipe=fast, does the same.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def main() -> None:
         type=SegmenterName,
         choices=[*SegmenterName],
         default=SegmenterName.auto,
-        help="as the setting segmenter= (default: auto, which needs --dev)",
+        help="like the setting segmenter= (default: auto, which needs --dev)",
     )
     parser.add_argument(
         "--language",
         metavar="CODE",
-        help="whose known abbreviations count (default: as the files are named)",
+        help="the language whose known abbreviations are used (default: as the files are named)",
     )
     parser.add_argument(
         "--treebank",
@@ -65,7 +65,7 @@ def main() -> None:
         "have no tokenizer of their own)",
     )
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of the training (default: 1)"
+        "--seed", type=int, default=1, metavar="N", help="the seed of the training (default: 1)"
     )
     args = parser.parse_args()
     if not args.run.is_dir():
@@ -102,6 +102,6 @@ def main() -> None:
     print(f"{target / TOKENIZER}: written")
     if tags := tags_read(attributes):
         print(
-            f"this model reads {tags}, which text lacks; it parses text with "
+            f"this model reads {tags}, which text does not have; it parses text with "
             "--allow-missing-columns only, and worse"
         )

@@ -28,7 +28,7 @@ _SPLITS = ("train", "dev", "test")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train the parsers one after the other; return 1 if a training failed, else 0."""
+    """Train the parsers one after the other; return 1 if one could not be trained, otherwise 0."""
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument(
@@ -117,8 +117,8 @@ def treebanks(folder: Path) -> dict[str, dict[str, Path]]:
 
 
 def table(metrics: dict[str, dict[str, Any] | None]) -> str:
-    """Return Markdown: a row for each model, and each treebank of a model of several; metrics:
-    None if training failed.
+    """Return Markdown: a row for each model, and for each treebank of a model of several; the
+    metrics are None if training failed.
     """
     lines = [
         "| treebank | sentences | words | dev LAS / UAS | test LAS / UAS |",

@@ -30,7 +30,8 @@ LONGEST_SENTENCE = 2**25
 
 # Large chunks are faster, because equal words are computed once; but the last chunks should be
 # small, so that several threads end together. If the size of the rest is known, a chunk is a
-# thread's share of it. Else chunks begin small, and grow to this part of the bytes read so far.
+# thread's share of it. Otherwise chunks are small at first, and grow to this part of the bytes read
+# so far.
 _PART_OF_READ = 8
 # For several threads, the smallest chunks are smaller than the largest by this factor.
 _SMALLEST = 4

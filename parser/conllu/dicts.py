@@ -11,8 +11,8 @@ that are ``_``. As in Stanza:
   it reads both.)
 * A multiword token has only text, misc and its place.
 * start_char and end_char are the place of a token in the text, from character start_char up to, but
-  not including, end_char. The words of a multiword token have places if they are its parts
-  (``don't``: do, n't), else none (``du``: de, le). In CoNLL-U the place is in MISC, as
+  not including, end_char. The words of a multiword token have places only if they are its parts
+  (``don't``: do, n't; but not ``du``: de, le). In CoNLL-U the place is in MISC, as
   TokenRange=START:END or as start_char=START|end_char=END.
 
 Dicts have no comments: sent_id and text are not among them.
@@ -112,7 +112,7 @@ def _add_columns(entry: dict[str, Any], columns: Sequence[str]) -> None:
 
 
 def _misc_and_place(misc: str) -> tuple[str, Place | None]:
-    """Divide a value of MISC into the place that it has and the rest."""
+    """Divide a value of MISC into the place that it contains and the rest."""
     if "TokenRange=" not in misc and "start_char=" not in misc:
         return misc, None
     fields = misc.split("|")
@@ -152,8 +152,8 @@ def _add_places_within(token: dict[str, Any], words: Sequence[dict[str, Any]]) -
 
 
 def sentence_dicts(sentence: RawSentence, words_only: bool = False) -> list[dict[str, Any]]:
-    """Return the dicts of a sentence of CoNLL-U; ``words_only``:
-    without those of multiword tokens.
+    """Return the dicts of a sentence of CoNLL-U; with ``words_only``, without those of multiword
+    tokens.
     """
     if not (sentence.multiwords or sentence.empty_nodes):
         return dicts_of(sentence.columns)

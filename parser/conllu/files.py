@@ -29,7 +29,7 @@ from parser.storage import replacing
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-# By ending of a name, the function that opens a file for reading.
+# The function that opens a file for reading, by the ending of its name.
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 # Names of descriptors that this process has open.
 _DESCRIPTOR = re.compile("/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,9})")
@@ -245,7 +245,7 @@ class _Source(io.RawIOBase):
         )
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        if self._at_end:  # a terminal would go on reading, until the end is typed again
+        if self._at_end:  # a terminal would continue to read until the end is typed again
             return 0
         view = memoryview(buffer).cast("B")
         try:

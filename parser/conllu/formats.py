@@ -21,7 +21,7 @@ from parser.conllu.checks import (
 # The fix for text in another encoding.
 TO_UTF8 = "convert it to UTF-8: iconv -f LATIN1 -t UTF-8, with its own encoding"
 
-# By the first bytes of files that are not text in UTF-8: their format, and the fix.
+# For files that are not text in UTF-8, their format and the fix, by their first bytes.
 _BEGINNINGS = {
     b"\x1f\x8b": "compressed by gzip; uncompress it first, or give it a name that ends in .gz",
     b"\xfd7zXZ\0": "compressed by xz; uncompress it first, or give it a name that ends in .xz",
@@ -50,8 +50,8 @@ _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 
 
 def foreign_file(beginning: bytes) -> str | None:
-    """Return the format of a file with these first bytes, and the fix,
-    if it is certainly not text in UTF-8; else None.
+    """Return the format of a file with these first bytes, and the fix, if it is certainly not text
+    in UTF-8; otherwise None.
     """
     for first_bytes, described in _BEGINNINGS.items():
         begins = beginning[: len(first_bytes)]
@@ -110,7 +110,7 @@ def _not_ten(columns: Sequence[str]) -> str:
     if len(columns) == 1:
         words = columns[0].split()
         if len(words) == N_COLUMNS and words[ID][:1].isdigit():
-            return f"{message}: they are separated by blanks; separate them by tabs"
+            return f"{message}: they are separated by spaces; separate them by tabs"
         if columns[0].startswith(BYTE_ORDER_MARK):
             return (
                 "a byte order mark (U+FEFF) within the file, as after joining two files; remove it"
@@ -120,10 +120,10 @@ def _not_ten(columns: Sequence[str]) -> str:
             "optimal-step parse --text"
         )
     parts = _BLANKS.split("\t".join(columns).strip("\t "))
-    # a form may have blanks
+    # a form may have spaces
     are_more = len(parts) == N_COLUMNS or len(parts) > N_COLUMNS <= 2 * len(columns)
     if len(columns) < N_COLUMNS and are_more and EMPTY in parts and parts[ID][:1].isdigit():
-        return f"{message}: some seem to be separated by blanks; separate them by tabs"
+        return f"{message}: some seem to be separated by spaces; separate them by tabs"
     if len(columns) == N_COLUMNS + 1 and not columns[-1]:
         return f"{message}: the line ends with a tab; remove it"
     if len(columns) >= 14:  # the least that CoNLL-2009 has

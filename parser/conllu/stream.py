@@ -111,7 +111,7 @@ class RawSentence:
         """Return, in order, the faults that the lines have as gold data,
         and for each whether parsing refuses it.
 
-        A fault that only follows from another one is left out. ``partial``: see heads().
+        A fault that only follows from another one is left out. For ``partial``, see heads().
         """
         faults: list[tuple[int, LineError, bool]] = []
         rows: list[tuple[int, list[str]]] = []
@@ -184,8 +184,8 @@ def read_raw_sentences(
         path: the name for error messages.
         lines_before, sentences_before: how many lines and sentences of the file precede the stream;
             errors count them.
-        strict: whether a sentence that cannot be read raises its error; else it has no words, and
-            the error is stored in it.
+        strict: whether a sentence that cannot be read raises its error; otherwise it has no words,
+            and the error is stored in it.
 
     Raises:
         ConlluError: a line does not have ten columns, or an id is invalid.

@@ -1,5 +1,5 @@
-"""Treebanks rewritten as people write: in capitals, in lower case, with other quotes, decomposed
-(NFD), without final marks.
+"""Treebanks rewritten in other ways that people write: in capitals, in lower case, with other
+quotes, decomposed (NFD), without final marks.
 
 A change is a function from the forms of a sentence to as many other forms; all other columns stay.
 Training learns from changed sentences (``parser/training/examples/augmentation.py``);
@@ -44,7 +44,7 @@ def decomposed(forms: list[str]) -> list[str]:
 def typographic(forms: list[str]) -> list[str]:
     """Return forms with typographic quotes and apostrophes.
 
-    Double quotes open and close in turn; a single quote is an apostrophe.
+    Double quotes open and close alternately; a single quote is an apostrophe.
     """
     changed, is_open = [], False
     for form in forms:

@@ -35,7 +35,7 @@ def download(
     sha256: str | None = None,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
 ) -> None:
-    """Download a file; if the connection is cut, begin again, a few times.
+    """Download a file; if the connection is cut, start again, a few times.
 
     Args:
         url: http or https.

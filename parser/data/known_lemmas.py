@@ -1,4 +1,4 @@
-"""The lemmas that training saw, with the UPOS of their words, in any spelling.
+"""The lemmas seen in training, with the UPOS of their words, in any spelling.
 
 Most new words are new forms of known lemmas. If spelling varies, as in old manuscripts, a rule may
 turn such a form into the known lemma, but in the spelling of the form. Training shows which
@@ -38,7 +38,7 @@ class KnownLemmas:
     Args:
         by_upos: the lemmas by UPOS of their words, the most frequent first;
             under "" those of unknown UPOS.
-        written_for: by variant character, the character that it replaces, or "".
+        written_for: for each variant character, the character that it replaces, or "".
 
     Attributes:
         by_upos, written_for: as passed.

@@ -36,9 +36,9 @@ class LemmaRule(NamedTuple):
     Attributes:
         casing: one of CASINGS, applied first.
         front: how many characters are cut at the front.
-        prefix: added at the front.
+        prefix: the characters added at the front.
         end: how many characters are cut at the end.
-        suffix: added at the end.
+        suffix: the characters added at the end.
     """
 
     casing: str
@@ -93,8 +93,8 @@ IDENTITY = LemmaRule("keep", 0, "", 0, "")
 
 
 def casings_of(words: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
-    """Return, by UPOS, two names of CASINGS: the casing of most lemmas,
-    and of lemmas of forms in capitals.
+    """Return, for each UPOS, two names of CASINGS: the casing of most lemmas, and that of lemmas of
+    forms in capitals.
     """
     times: dict[str, tuple[Counter[str], Counter[str]]] = {}
     for form, lemma, upos in {*words}:
@@ -118,7 +118,7 @@ def in_capitals(form: str) -> bool:
 
 
 def is_lemma(value: str) -> bool:
-    """Return whether a value is not empty and has no blank at its ends."""
+    """Return whether a value is not empty and has no space at its ends."""
     return value != "" and value[0] != " " != value[-1]
 
 

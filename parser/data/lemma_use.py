@@ -28,10 +28,10 @@ class LemmaUse:
     """How words of each UPOS got their lemmas.
 
     Args:
-        rules: by UPOS, the numbers of the rules that gave the lemma of one of its words, and the
-            number of the rule that changes nothing.
-        absent: by UPOS, the forms that never had it, although they always had the same lemma and
-            other forms of this lemma had the UPOS.
+        rules: for each UPOS, the numbers of the rules that gave the lemma of one of its words, and
+            the number of the rule that changes nothing.
+        absent: for each UPOS, the forms that never had it, although they always had the same lemma
+            and other forms of this lemma had the UPOS.
 
     Attributes:
         rules, absent: as passed, as sets.
@@ -78,9 +78,10 @@ class LemmaUse:
     ) -> LemmaUse:
         """Return the use that an older model's lemmas imply.
 
-        The tags of a form tell its UPOS; without tags, its lemma does, if it has only one UPOS. If
-        the lemma has several, the form is taken to have had each UPOS whose words use a rule that
-        gives the form's lemma; if there is none, the UPOS with which the lemma is most frequent.
+        The tags of a form determine its UPOS; without tags, its lemma does, if it has only one
+        UPOS. If the lemma has several, the form is taken to have had each UPOS whose words use a
+        rule that gives the form's lemma; if there is none, the UPOS with which the lemma is most
+        frequent.
         """
         numbers, place = _Numbers(rules), columns.index("upos") if "upos" in columns else None
         used: dict[str, set[int]] = {}

@@ -1,10 +1,10 @@
 """Lemmas of words: from a lexicon, from training, and by rules that an encoder chooses among.
 
-A form with its predicted tags takes the lemma in the lexicon, if there is one; else the lemma that
-it always had in training, or had most often with these tags; else its lemma in the list of
-irregular forms (irregular_forms/); else the lemma of the best rule that applies (lemma_rules.py). A
-rule whose lemma training saw gets a bonus (known_lemmas.py). A rule does not apply if it leaves too
-little of a new form (new_forms.py).
+A form with its predicted tags takes the lemma in the lexicon, if there is one; otherwise the lemma
+that it always had in training, or had most often with these tags; otherwise its lemma in the list
+of irregular forms (irregular_forms/); otherwise the lemma of the best rule that applies
+(lemma_rules.py). A rule whose lemma occurs in training gets a bonus (known_lemmas.py). A rule does
+not apply if it leaves too little of a new form (new_forms.py).
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ class Lemmas:
         casings: the casings of new forms with capitals, see casings_of(); None, in older models:
             such forms are not changed.
         odd: the symbols of rules that do not apply to new forms, see odd_rules().
-        use: how each UPOS got its lemmas; None, in older models:
-            what ``seen`` and ``known`` say of it.
+        use: how each UPOS got its lemmas; None, in older models: what ``seen`` and ``known`` imply
+            about it.
         irregular: the code of the language whose list of irregular forms is read; None: no list.
 
     Attributes:
@@ -171,7 +171,7 @@ class Lemmas:
     ) -> None:
         self._use, self.irregular = use, irregular
         self._rules = [LemmaRule.of(symbol) for symbol in rules]
-        # By rule, how many characters it cuts at the end, if it does not change the beginning.
+        # For each rule that does not change the beginning, how many characters it cuts at the end.
         kept = [not rule.front and not rule.prefix for rule in self._rules]
         self._ends = np.array(
             [
@@ -193,7 +193,7 @@ class Lemmas:
         self.casings, self.odd = casings, {*odd}
         self._not_for_new = {number for number, symbol in enumerate(rules) if symbol in self.odd}
         self._endings = Endings(self.seen.values())
-        # by UPOS and form, the lemma of misspelt words
+        # the lemma of misspelt words, by UPOS and form
         self._misspelt: dict[tuple[str, str], str] = {}
         for tags, forms in self.seen.items() if {"upos", "feats"} <= {*columns} else ():
             if "Typo=Yes" in tags[self.columns.index("feats")] if tags else False:
@@ -208,7 +208,7 @@ class Lemmas:
 
     @property
     def knows_use(self) -> bool:
-        """Whether ``use`` is all that training saw; for an older model, ``use`` is derived."""
+        """Whether ``use`` covers all of training; for an older model, ``use`` is derived."""
         return self._use is not None
 
     @cached_property
@@ -422,11 +422,11 @@ class Lemmas:
         given: str,
         binding: tuple[str, bool] = ("", True),
     ) -> str | None:
-        """Return the lemma that training saw for a form with the tags ``values`` (in ``columns``),
-        or that it has as an irregular form; or the lemma of the form with fewer capitals.
+        """Return the lemma that a form with the tags ``values`` (in ``columns``) had in training,
+        or that it has as an irregular form; otherwise that of the form with fewer capitals.
 
-        For tags that training did not see, return the only lemma that the form has with the
-        ``given`` UPOS. For ``binding`` see always().
+        For tags unseen in training, return the only lemma that the form has with the ``given``
+        UPOS. For ``binding``, see always().
         """
         forms, least, all_capitals = [form, cased], 0.0, in_capitals(form)
         if self.casings and form != form.lower() and (form.isupper() or form == form.capitalize()):
@@ -451,7 +451,7 @@ class Lemmas:
             if lemma and (cased_form == form or self.known.gain(lemma, upos) >= least):
                 first_lemma = first_lemma or lemma
                 if not all_capitals or self.known.gain(lemma, upos) == _MOST:
-                    return lemma  # else another case may have a lemma of this UPOS
+                    return lemma  # otherwise another case may have a lemma of this UPOS
         return first_lemma
 
     def of_numbers_and_symbols(self, form: str) -> tuple[str, str | None]:
@@ -463,8 +463,8 @@ class Lemmas:
         return without_marks(form, self._unwritten_marks) if has_digits(form) else form, None
 
     def extended(self, new: Lemmas) -> Lemmas:
-        """Return these lemmas extended by new ones with the same columns; where they differ,
-        the new ones win.
+        """Return these lemmas extended by new ones with the same columns; where they differ, the
+        new ones take precedence.
         """
         seen = {tags: dict(forms) for tags, forms in self.seen.items()}
         renewed = {form for forms in new.seen.values() for form in forms}
@@ -583,8 +583,8 @@ class Lemmas:
         return None
 
     def _best(self, form: str, upos: str, scores: list[float], ranked: list[int]) -> str:
-        """Return the lemma by the rule with the highest score, its bonus included;
-        the first of equal ones.
+        """Return the lemma by the rule with the highest score, its bonus included; the first if
+        several are equal.
 
         Among rules with similar scores, the ending of the form decides. But a known lemma is not
         replaced by an unknown one if training has any form with this ending and its rule's change.
@@ -634,7 +634,7 @@ class Lemmas:
         return best
 
     def rules_by_lemma(self, form: str, without: Collection[LemmaOfUpos]) -> dict[str, list[int]]:
-        """Return, by possible lemma of a form, the rules that give it.
+        """Return, for each possible lemma of a form, the rules that give it.
 
         ``without``: lemmas that count as unknown.
         """
@@ -721,10 +721,10 @@ def lemmatize(
     Args:
         lemmas: the lemmas of the model.
         forms: the forms of the tokens; an empty one, of a root, gets no lemma.
-        tags: by predicted column, the tags of the tokens.
+        tags: for each predicted column, the tags of the tokens.
         scores: scores rules, for the tokens that need one.
         given: the UPOS of tokens in the input, "" for predicted ones.
-        lexicon: its entries come first.
+        lexicon: a lexicon whose entries take precedence.
         binding: for each token the UPOS that its lemma must fit, "" for none,
             and whether strictly: see LemmaUse.
     """

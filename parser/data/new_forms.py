@@ -1,16 +1,16 @@
 """Checks that keep the lemmas of new forms close to the forms.
 
-A rule that some word of training needed may leave hardly anything of a new form (*apples* becomes
+A rule that some word in training needed may leave hardly anything of a new form (*apples* becomes
 *be*), or turn it into another number (*5,000,000* becomes *2000000*). Four checks prevent this:
 
-* Half of the letters of a lemma come from the form,
-  unless lemmas of training are often far from their forms.
-* Numbers stay as they are, except thousands marks: if most lemmas of training leave them out
+* Half of the letters of a lemma come from the form, unless lemmas in training are often far from
+  their forms.
+* Numbers stay as they are, except thousands marks: if most lemmas in training leave them out
   (*1,000* has the lemma *1000*), all do.
 * Symbols and emoji, which have neither letters nor digits, are their own lemmas.
-* A rule counts for more if forms of training with the same ending had the same change. It counts
-  for less if it takes away letters that it never took away in training (such as *-les*, with a rule
-  that makes *-y* from *-ies*): see Endings.
+* A rule counts for more if forms in training with the same ending had the same change. It counts
+  for less if it cuts letters that it never cut in training (such as *-les*, with a rule that makes
+  *-y* from *-ies*): see Endings.
 
 All of this comes from the forms and lemmas of training, which the folder of every model has.
 """
@@ -135,7 +135,7 @@ def _letters(word: str) -> str:
 
 @lru_cache(4096)
 def _places(word: str) -> dict[str, int]:
-    """Return, by character, the bits of its places."""
+    """Return, for each character, the bits of its places."""
     places: dict[str, int] = {}
     for place, character in enumerate(word):
         places[character] = places.get(character, 0) | 1 << place

@@ -14,15 +14,15 @@ class Sentences:
     ``offsets[s] + i``.
 
     Attributes:
-        values: int32[rows, total], total = sum of (n + 1); each part of a word has some rows, the
-            attributes first (parts/).
+        values: int32[rows, total], total = sum of (n + 1); the attributes have the first rows,
+            followed by the rows of the other word parts (parts/).
         offsets: int64[sentences + 1].
         vectors: [total, size], the encoder's vectors of the tokens, as it stores them;
             None if it has not run yet.
-        unseen: int32[attributes that are sets, total], 1 if the value has an element that training
-            never saw; ``values`` then has the number of a similar value. None if it is not needed.
-        fixed_tags: by predicted column, int32[total], the numbers of tags that are certain;
-            NO_NODE: predict it. None: all are predicted.
+        unseen: int32[attributes that are sets, total], 1 if the value has an element unseen in
+            training; ``values`` then has the number of a similar value. None if it is not needed.
+        fixed_tags: for each predicted column, int32[total], the numbers of tags that are given and
+            not to be predicted; NO_NODE where the tag is to be predicted. None: all are predicted.
     """
 
     values: np.ndarray
@@ -36,11 +36,11 @@ class Sentences:
 
     @property
     def lengths(self) -> np.ndarray:
-        """int32[sentences]: the tokens n of each, without the root."""
+        """int32[sentences]: the number of tokens n of each sentence, without the root."""
         return (np.diff(self.offsets) - 1).astype(np.int32)
 
     def span(self, first: int, last: int) -> Sentences:
-        """Return the sentences from number ``first`` to before ``last``, not copied."""
+        """Return the sentences ``first`` to ``last - 1`` as views, without copying."""
         start, end = self.offsets[first], self.offsets[last]
         vectors = None if self.vectors is None else self.vectors[start:end]
         unseen = None if self.unseen is None else self.unseen[:, start:end]
@@ -117,7 +117,9 @@ class Parses:
         return cls(heads, heads.copy(), offsets)
 
     def span(self, first: int, last: int) -> Parses:
-        """Return the parses of sentences from number ``first`` to before ``last``, not copied."""
+        """Return the parses of the sentences ``first`` to ``last - 1`` as views, without
+        copying.
+        """
         start, end = self.offsets[first], self.offsets[last]
         return Parses(
             self.heads[start:end], self.relations[start:end], self.offsets[first : last + 1] - start

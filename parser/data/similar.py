@@ -2,13 +2,15 @@
 training taught about it.
 
 * A form, or an end of a form, is similar to one that differs only in the shape of quotes,
-  apostrophes and dashes, or else in case: a curly quote to a straight one, ``HOUSE`` to ``house``.
+  apostrophes and dashes, or otherwise only in case: a curly quote to a straight one, ``HOUSE`` to
+  ``house``.
 * A character is similar to another quote, apostrophe or dash, or to the same digit or letter in
   another case or without its marks. Otherwise it is similar to the most frequent character of its
   class, such as symbols or opening brackets. Letters have no class: an unknown letter of another
   script is UNKNOWN.
 
-Of several similar values the one in ASCII or lower case counts, else the most frequent one.
+Of several similar values the one in ASCII or lower case counts, or the most frequent one if there
+is none.
 """
 
 from __future__ import annotations
@@ -110,8 +112,8 @@ class SimilarVocabulary(Vocabulary):
 
     @cached_property
     def _folded(self) -> list[dict[str, int]]:
-        """For each folding, a table: by folded value, the number of the most frequent value that
-        the folding turns into it.
+        """For each folding, a table from folded values to the number of the most frequent value
+        that the folding turns into them.
         """
         marked = [symbol for symbol in self.symbols if _MARKS.search(symbol)]
         cased = (
@@ -189,7 +191,7 @@ class SimilarCharacters(SimilarVocabulary):
 
     @cached_property
     def _by_class(self) -> dict[str, int]:
-        """By class, the number of the most frequent character."""
+        """The number of the most frequent character of each class."""
         by_class: dict[str, int] = {}
         for number, symbol in enumerate(self.symbols, N_RESERVED):
             if (category := unicodedata.category(symbol)) in _CLASSES:

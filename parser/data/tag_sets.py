@@ -1,8 +1,8 @@
 """The tags that words had together in training, so that predicted tags fit given ones.
 
 A tagger predicts each column by itself: for *the felt* its XPOS is VBD even where UPOS is given as
-NOUN. Training saw no word with both. So where a tag is given, the predicted ones are the most
-probable of those that some word of training had with it.
+NOUN. No word in training had both. So where a tag is given, the predicted ones are the most
+probable of those that some word in training had with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parser.data.attributes import AttributeColumns
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.network_spec import check_type
 
-# In place of the number of a given value: no value is given; training never saw the value.
+# Instead of the number of a given value: no value is given; the value was never seen in training.
 NOT_GIVEN, NEVER_SEEN = -1, -2
 
 # Added to the score of a value that has been decided on: the softmax gives it all probability.
@@ -60,16 +60,16 @@ class TagSets:
         self.sets = np.array([*sets], np.int32).reshape(-1, len(self.columns))
         self._known = {*map(tuple, self.sets.tolist())}
         self._forms = np.ones(len(self.sets)) if forms is None else np.array(forms, np.float64)
-        # ``_alike``: by column, a number for each value, the same for values that are taken to be
-        # in the same sets. ``_kinds``: by column, int[sets], these numbers if the column has them,
-        # else the values themselves.
+        # ``_alike`` has, for some columns, a number for each value, the same for values that are
+        # taken to be in the same sets. ``_kinds`` has, for each column, int[sets]: these numbers if
+        # the column has them, otherwise the values themselves.
         self._alike = {"feats": feats} if feats is not None else {}
         self._kinds = [self._kind(c, values) for c, values in enumerate(self.sets.T)]
         self._fitting = cache(self._find_fitting)
 
     @classmethod
     def of(cls, sentences: Iterable[AttributeColumns], tags: Mapping[str, Vocabulary]) -> TagSets:
-        """Return the sets in a treebank; ``tags``: by column, its values."""
+        """Return the sets in a treebank; ``tags`` has the values of each column."""
         counts: Counter[tuple[str, ...]] = Counter()
         for sentence in sentences:
             counts.update(zip(*(getattr(sentence, column) for column in tags), strict=True))
@@ -85,7 +85,7 @@ class TagSets:
         """Return sets given by their values; sets with an unknown value are left out.
 
         Args:
-            tags: by column, its values.
+            tags: the values of each column.
             forms: see the class; then FEATS with the same attributes are taken to be in the same
                 sets.
         """
@@ -102,7 +102,7 @@ class TagSets:
 
     @classmethod
     def read(cls, content: Any, tags: Mapping[str, Vocabulary]) -> TagSets:
-        """Read what described() returned; ``tags``: by column, its values.
+        """Read what described() returned; ``tags`` has the values of each column.
 
         Raises:
             TypeError, ValueError: something is invalid.
@@ -147,8 +147,9 @@ class TagSets:
         occurred with the given ones, as for a new UPOS, the scores decide alone.
 
         Args:
-            scores: by column, float32[tokens, values].
-            given: by column, int32[tokens], the number of the given value, NOT_GIVEN or NEVER_SEEN.
+            scores: for each column, float32[tokens, values].
+            given: for each column, int32[tokens], the number of the given value, NOT_GIVEN or
+                NEVER_SEEN.
 
         Returns:
             ``scores`` itself if the given values change nothing.

@@ -137,8 +137,8 @@ class Fault(NamedTuple):
 class Treebank:
     """The sentences of a file, in order, and counts of what was left out.
 
-    ``odd_upos_left_out``: of sentences with faults,
-    the place and the tag of each word with a UPOS that UD does not have.
+    ``odd_upos_left_out`` has, for the sentences with faults, the place and the tag of each word
+    with a UPOS that UD does not have.
     """
 
     path: str
@@ -294,7 +294,7 @@ def read_treebank(
 def read_with_faults(path: str | Path, partial: bool = False, scored: bool = False) -> Treebank:
     """Return the usable sentences of a file, possibly none, and the faults of the rest.
 
-    ``partial``, ``scored``: see read_treebank().
+    For ``partial`` and ``scored``, see read_treebank().
     """
     treebank = Treebank(str(path))
     faults = treebank.faults
@@ -361,8 +361,8 @@ def _not_utf8(sentence: RawSentence) -> list[Fault]:
 
 
 def listed(faults: Sequence[Fault], can_skip: bool = False) -> str:
-    """Return the first faults, a line each, and their number; ``can_skip``:
-    whether training could skip these sentences.
+    """Return the first faults, a line each, and their number; ``can_skip`` says whether training
+    could skip these sentences.
     """
     lines = [fault.message for fault in faults[:_LISTED]]
     if len(faults) > 1:
@@ -382,7 +382,7 @@ def read_treebanks(
 ) -> Treebank:
     """Read several files as one treebank, in their order; otherwise as read_treebank().
 
-    ``names``: the name of each file's treebank; without names, sentences have none.
+    ``names`` has the name of each file's treebank; without names, sentences have none.
     """
     treebanks = [read_treebank(path, skip, partial, scored) for path in paths]
     for treebank, name in zip(treebanks, names, strict=False):

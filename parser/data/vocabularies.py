@@ -45,8 +45,8 @@ class Vocabularies:
         by_attribute: the vocabularies of attributes, in a fixed order.
         parts: further parts of words that an encoder reads.
         tasks: what an encoder predicts, in the order of TASKS.
-        treebank: in a model of several treebanks, the treebank of sentences without one; None:
-            the first.
+        treebank: in a model of several treebanks, the treebank of sentences without one; None: the
+            first one.
 
     Attributes:
         by_attribute: as passed.
@@ -92,15 +92,15 @@ class Vocabularies:
 
     @property
     def columns(self) -> dict[str, Vocabulary]:
-        """By column that the tasks choose among, its values."""
+        """The values of each column that the tasks choose among."""
         return {
             column: vocabulary for task in self.tasks for column, vocabulary in task.columns.items()
         }
 
     @property
     def tags(self) -> Mapping[str, Vocabulary]:
-        """By column that a tagger predicts (upos, xpos, feats), its values;
-        input need not have them.
+        """The values of each column that a tagger predicts (upos, xpos, feats); input need not have
+        them.
         """
         return {} if (task := self.task(TagTask)) is None else task.columns
 
@@ -153,7 +153,9 @@ class Vocabularies:
 
     @property
     def tables(self) -> dict[str, int]:
-        """By name, the number of rows of each table of vectors that an encoder reads."""
+        """The number of rows of each table of vectors that an encoder reads, by the table's
+        name.
+        """
         return {name: rows for part in self.parts for name, rows in part.tables().items()}
 
     @property
@@ -235,8 +237,8 @@ class Vocabularies:
     def unknown_counts(
         self, sentences: Sentences, places: Sequence[int] | slice = slice(None)
     ) -> dict[str, int]:
-        """Return, by attribute, how many tokens have a value that training never saw;
-        see Attributes.
+        """Return, for each attribute, how many tokens have a value unseen in training; see
+        Attributes.
         """
         return self._attributes.unknown_counts(sentences, places)
 

@@ -20,8 +20,8 @@ from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.network_spec import ValueCounts
 
-# Every vocabulary begins with these: no node at the position, the artificial root,
-# a value that training never saw.
+# Every vocabulary begins with these: no node at the position, the artificial root, a value unseen
+# in training.
 ABSENT, ROOT, UNKNOWN = range(3)
 N_RESERVED = 3
 
@@ -81,7 +81,7 @@ class Vocabulary:
         return ValueCounts(len(self.symbols))
 
     def encode(self, values: Iterable[str]) -> list[int]:
-        """Return the numbers of the values, UNKNOWN for values that the vocabulary lacks."""
+        """Return the numbers of the values, UNKNOWN for values that are not in the vocabulary."""
         return self.encode_exactly(values)
 
     def encode_exactly(self, values: Iterable[str]) -> list[int]:

@@ -6,14 +6,14 @@ of the forms seen least often: an unknown form is rare, so what the classifier l
 forms applies.
 
 Formats: word2vec and GloVe, as text or binary, and fastText. Text has a line for each word: the
-word and its numbers, separated by blanks. A first line, which GloVe lacks, has the number of words
-and of numbers per word. Binary files of word2vec have float32 numbers. Both may be compressed (.gz,
-.xz, .bz2, or .zip with a single file). A word may hold blanks. A repeated word keeps its first
-vector; entries that are no vector or no UTF-8 are left out; a warning counts both. gensim reads
-binary files of fastText.
+word and its numbers, separated by spaces. A first line, which GloVe does not have, gives the number
+of words and of numbers per word. Binary files of word2vec have float32 numbers. Both may be
+compressed (.gz, .xz, .bz2, or .zip with a single file). A word may contain spaces. A repeated word
+keeps its first vector; entries that are no vector or no UTF-8 are left out; a warning counts both.
+gensim reads binary files of fastText.
 
-Training takes about as long as all else before the first update of a run, and is independent of it.
-So another process trains the vectors while this one loads torch and reads the treebank:
+Training takes about as long as everything else before the first update of a run, and is independent
+of it. So another process trains the vectors while this one loads torch and reads the treebank:
 
     with background_vectors(plan.vector_request) as vectors:
         from parser.training.run import train  # loads torch
@@ -465,8 +465,8 @@ def _fasttext(path: Path, limit: int | None) -> _VectorFile:
 
 
 def _check_words(path: Path) -> None:
-    """Check that all words of a file of fastText end: in a cut file,
-    gensim waits for ever for the end of a word.
+    """Check that all words of a file of fastText end: in a cut file, gensim waits forever for the
+    end of a word.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         *_, n_entries, _, _, _, _ = _BEFORE_WORDS.unpack_from(content)
@@ -523,7 +523,7 @@ if they could not be trained.
 
 @contextmanager
 def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVectors | None]:
-    """Begin to train the word vectors of a run in another process.
+    """Start to train the word vectors of a run in another process.
 
     Yields:
         A function that waits for them; None if none are wanted, or the training part is missing.

@@ -45,8 +45,8 @@ class GivenArcs(NamedTuple):
 
     Attributes:
         heads: the heads of each sentence's words; UNKNOWN_HEAD where none is given.
-        deprels: the relations of each sentence's words, read where a head is given; ``_``: not
-            given. None: no relations.
+        deprels: the relations of each sentence's words, read where a head is given; ``_`` if the
+            relation is not given. None: no relations.
     """
 
     heads: Sequence[Sequence[int]]
@@ -159,7 +159,7 @@ def root_fault(
     trees may have any relations, and so may given ones.
 
     Args:
-        heads, deprels: of a sentence, see GivenArcs.
+        heads, deprels: those of a sentence, see GivenArcs.
         none: what the user writes if no relation is given.
     """
     if required_root_relation(system, single_root) == NO_NODE:

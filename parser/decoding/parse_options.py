@@ -410,10 +410,9 @@ def refuse(model: ParserModel, options: ParseOptions) -> None:
     """Refuse options that a model cannot follow, before anything is computed.
 
     Raises:
-        BeamError: the model cannot be searched with this beam,
-            or the beam cannot yield ``k_best`` trees.
-        NoTagsError, GivenArcsError, OptimalStepError:
-            the model lacks what an option needs (``Flag.needs``).
+        BeamError: the model cannot be searched with this beam, or the beam cannot yield ``k_best``
+            trees. NoTagsError, GivenArcsError, OptimalStepError: the model does not have what an
+            option needs (``Flag.needs``).
     """
     search = options.search(model)
     searches(model, SearchWish(search, lattices=options.lattice))

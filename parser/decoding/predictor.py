@@ -73,9 +73,9 @@ class Tags(NamedTuple):
     """Predicted tags and lemmas, in the layout of ``Sentences``; the values of roots mean nothing.
 
     Attributes:
-        numbers: by column whose values a task chooses among (so not lemmas), int32[total],
+        numbers: for each column whose values a task chooses among (so not lemmas), int32[total],
             the numbers of the values.
-        values: by predicted column, lemmas included, the values.
+        values: the values of each predicted column, lemmas included.
     """
 
     numbers: dict[str, np.ndarray]
@@ -420,7 +420,7 @@ class _Fit:
 
     Args:
         sets: the combinations of tags that words had in training.
-        given_numbers: by column, int32[tokens], see TagSets.settled().
+        given_numbers: for each column, int32[tokens], see TagSets.settled().
         are_fixed: whether the given tags have already replaced the predicted ones,
             so that no given tag seems to differ from the predicted one.
     """
@@ -443,13 +443,13 @@ class _Fit:
         return self._sets.settled(scores, self._given_numbers)
 
     def binding(self, upos: Sequence[str], knows_use: bool) -> list[tuple[str, bool]]:
-        """Return, for each token, its UPOS if a tag is given, else "",
-        and whether its lemma must fit this UPOS strictly.
+        """Return, for each token, its UPOS if a tag is given, otherwise "", and whether its lemma
+        must fit this UPOS strictly.
 
         The lemma must fit it, unless the lemmas of an older model say too little about each UPOS.
         Then it must fit only where a given tag differs from the predicted one.
 
-        ``upos``: of all tokens; ``knows_use``: see Lemmas.
+        ``upos`` is that of all tokens; for ``knows_use``, see Lemmas.
         """
         strictly = [knows_use or bool(otherwise) for otherwise in self._otherwise]
         return [

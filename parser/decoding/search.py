@@ -92,11 +92,12 @@ class Search:
     """A parser and its abilities.
 
     Attributes:
-        parser: its class, below parser.decoding.
+        parser: the name of its class, below parser.decoding.
         kind: the kind of models that it parses with.
-        can: its abilities.
-        make: makes it from the class, a model and a wish.
-        systems: returns whether it parses with a transition system; None: it parses with any.
+        can: what it can do.
+        make: a function that makes it from the class, a model and a wish.
+        systems: a function that returns whether it parses with a transition system; None: it parses
+            with any.
         only: for some abilities, the models with which it has them.
     """
 

@@ -43,10 +43,10 @@ class DrawnArc:
     """An arc of a tree, and how it compares with the gold tree.
 
     Attributes:
-        head: from 0, the artificial root.
-        child: from 1.
-        kind: ``right``; ``wrong``: the gold tree has another arc or relation; ``missed``:
-            a gold arc that the tree lacks.
+        head: the number of the head; 0 is the artificial root.
+        child: the number of the child, from 1.
+        kind: ``right``; ``wrong``: the gold tree has another arc or relation; ``missed``: a gold
+            arc that is not in the tree.
     """
 
     head: int
@@ -91,8 +91,8 @@ class DrawnTree:
         ]
 
     def missed(self) -> list[DrawnArc]:
-        """Return the gold arcs that the tree lacks, by child;
-        including those that the tree has with another relation.
+        """Return the gold arcs that are not in the tree, by child; including those that the tree
+        has with another relation.
         """
         if self.gold_heads is None or self.gold_deprels is None:
             return []
@@ -166,7 +166,7 @@ class WordBox:
 
     Attributes:
         label: the text below the box.
-        first, last: its words, from 1.
+        first, last: the numbers of its first and last word, from 1.
     """
 
     label: str
@@ -222,7 +222,7 @@ def _heads_and_deprels(sentence: RawSentence) -> tuple[list[int], list[str]]:
 def as_text(tree: DrawnTree, color: bool = False) -> str:
     """Return the tree as lines of text; the line of a word with a wrong arc ends with the gold arc.
 
-    ``color``: whether such lines are red, by ANSI escape codes.
+    ``color`` says whether such lines are red, by ANSI escape codes.
     """
     words = [""] + [printable(form) for form in tree.forms]
     number_width = len(str(len(tree)))
@@ -294,9 +294,9 @@ _HEAD_COLOR = "#111"
 def as_svg(tree: DrawnTree, boxes: Sequence[WordBox] = ()) -> str:
     """Return the tree as an SVG element, which needs only a common font and loads nothing.
 
-    Arcs of the tree are grey, wrong arcs red. Gold arcs that it lacks are blue, below the words.
-    Relations keep clear of the lines of other arcs. Boxes stand around the words that they name,
-    which share no words.
+    Arcs of the tree are grey, wrong arcs red. Gold arcs that are not in it are blue, below the
+    words. Relations keep clear of the lines of other arcs. Boxes stand around the words that they
+    name, which share no words.
     """
     above, below = tree.arcs(), tree.missed()
     heights = levels(above), levels(below)
@@ -413,8 +413,8 @@ def _label_place(
     between: Sequence[tuple[float, int]],
     right: tuple[float, int],
 ) -> tuple[float, float, int]:
-    """Return the middle of an arc's relation, how much room it lacks there,
-    and the word that must move to make room.
+    """Return the middle of an arc's relation, how much more room it needs there, and the word that
+    must move to make room.
 
     Args:
         width: the width of the relation.
@@ -445,7 +445,7 @@ def _centers(
 
     Args:
         labels: the widths of the relations of all arcs.
-        wider: by word, further room before it.
+        wider: the further room before each word.
     """
     widths = [_word_width(form, tag) for form, tag in zip(tree.forms, tree.tags, strict=True)]
     centers = [0.0]
@@ -503,7 +503,7 @@ def _arc(
     """Return an arc with its relation, as a group that names the child;
     the arc of the root is a line from the edge.
 
-    ``middle``: of the relation. ``side``: -1 above the words, 1 below them.
+    ``middle`` is the middle of the relation; ``side`` is -1 above the words, 1 below them.
     """
     color = _COLORS[arc.kind]
     dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""

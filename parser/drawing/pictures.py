@@ -1,10 +1,10 @@
 """Trees as PNG and PDF, made of their SVG by typst (extra ``draw``).
 
 Typst sets the words itself, rather than as text of the SVG: then letters of every script are shaped
-and joined, run in their direction, and come from another font of the machine where the first one
-lacks them. Only letters of a script for which the machine has no font become boxes. CairoSVG shapes
-nothing and takes one font; resvg makes no PDF. Typst is one package without dependencies, and the
-same trees give the same bytes on one machine.
+and joined, run in their direction, and come from another font of the machine if the first one does
+not have them. Only letters of a script for which the machine has no font become boxes. CairoSVG
+shapes nothing and takes one font; resvg makes no PDF. Typst is one package without dependencies,
+and the same trees give the same bytes on one machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _START = """#set document(date: none)
 
 
 def check_installed(kind: str) -> None:
-    """Refuse to draw without the package that makes pictures; ``kind``: one of FORMATS.
+    """Refuse to draw without the package that makes pictures; ``kind`` is one of FORMATS.
 
     Raises:
         OptimalStepError: it is not installed.
@@ -50,7 +50,7 @@ def check_installed(kind: str) -> None:
 
 
 def as_picture(trees: Sequence[DrawnTree], kind: str) -> bytes:
-    """Return trees as a file of a kind of FORMATS.
+    """Return trees as a file of one of FORMATS.
 
     Args:
         trees: at least one; a PNG has the first one only, a PDF has each on a page of its own.

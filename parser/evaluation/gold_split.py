@@ -48,8 +48,8 @@ class GoldSplit:
         punctuation: bool[words], UPOS is PUNCT.
         source: the sentences as they were read.
         tags: for each column that tasks choose among and that has gold values: int64[words], the
-            gold values of the words, and int64[values], the values of the task; of each value, the
-            compared part as a number.
+            gold values of the words, and int64[values], the values of the task; each value is
+            numbered by the part of it that is compared.
     """
 
     sentences: Sentences
@@ -176,7 +176,7 @@ class GoldSplit:
         A column without gold values has no score.
 
         Args:
-            predicted: by column, int32[total]: numbers of values, see
+            predicted: for each column, int32[total], the numbers of values; see
                 TokenRepresentation.tags_and_rules.
         """
         scores = {}

@@ -68,8 +68,8 @@ class Score:
         gold, system: how many words count in either file.
         aligned: how many counted gold words are aligned; None for scores of tokens,
             sentences and words.
-        has_gold: whether the gold file has any value in the columns that are compared;
-            else the score says nothing.
+        has_gold: whether the gold file has any value in the columns that are compared; otherwise
+            the score says nothing.
     """
 
     correct: int

@@ -50,7 +50,7 @@ class FrozenEncoder:
         spec: the spec of a classifier with this encoder.
         vocabularies: the vocabularies of all values that the encoder reads or predicts.
         tensors: the weights, by their names in the encoder.
-        readers: by name of a part, its reader of whole sentences.
+        readers: readers of whole sentences, by the names of their parts.
         int8: whether vectors are stored and multiplied in 8 bits.
 
     Raises:

@@ -29,7 +29,7 @@ class Layout:
     """The tensors of a classifier.
 
     Attributes:
-        shapes: by name, the shapes of the tensors.
+        shapes: the shapes of the tensors, by name.
 
     Raises:
         KeyError: an embedding or a slot of an unknown attribute.
@@ -82,7 +82,7 @@ class Layout:
 
         Args:
             int8: whether an encoder's vectors are stored and multiplied in 8 bits.
-            readers: by name of a part, its reader of whole sentences.
+            readers: readers of whole sentences, by the names of their parts.
 
         Raises:
             Int8Error: 8-bit products are not available.

@@ -154,9 +154,9 @@ def frozen_transformer(
     """Return a pretrained encoder without torch.
 
     Args:
-        part: its tokenizer.
-        config: its sizes.
-        tensors: its weights.
+        part: the tokenizer of the encoder.
+        config: the sizes of the encoder.
+        tensors: the weights of the encoder.
         spec: how its vectors are read.
         int8: whether it multiplies in 8 bits.
 

@@ -38,11 +38,11 @@ class FrozenTask:
     """The frozen form of a task; thread-safe.
 
     Attributes:
-        scores: by column, maps stored outputs of the task's layer to scores,
+        scores: for each column, a function from stored outputs of the task's layer to scores,
             float32[tokens, values].
-        expected: by column that the layer above reads, maps probabilities of values to expected
-            vectors, side by side in its input.
-        of_forms: scores forms, for a task that is learned after the parser.
+        expected: for each column that the layer above reads, a function from probabilities of
+            values to expected vectors, which are concatenated in its input.
+        of_forms: a function that scores forms, for a task that is learned after the parser.
     """
 
     scores: Mapping[str, Matrix] = field(default_factory=dict)

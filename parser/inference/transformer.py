@@ -93,7 +93,7 @@ class EncoderConfig(NamedTuple):
 
 
 class _Product(NamedTuple):
-    """A matrix of the encoder; ``bias``: float32[outputs], added after products are scaled."""
+    """A matrix of the encoder; ``bias``, float32[outputs], is added after products are scaled."""
 
     panels: Panels
     bias: np.ndarray
@@ -207,8 +207,8 @@ class FrozenTransformer:
         )
 
     def _product(self, inputs: int, outputs: int | None, *names: str) -> _Product:
-        """Return the product with matrices of these sizes, side by side; ``outputs``: of each,
-        None for any number.
+        """Return the product with matrices of these sizes, concatenated; ``outputs`` is the number
+        of outputs of each, None for any number.
         """
         matrices = [self._matrix(f"{name}.weight") for name in names]
         for name, matrix in zip(names, matrices, strict=True):
@@ -317,8 +317,8 @@ class FrozenTransformer:
 
 
 class _Matrix(NamedTuple):
-    """A matrix of the weights, in floats or in 8 bits; ``scales``: float32[outputs] in 8 bits,
-    else None.
+    """A matrix of the weights, in floats or in 8 bits; ``scales`` is float32[outputs] in 8 bits,
+    otherwise None.
     """
 
     numbers: np.ndarray
@@ -343,7 +343,7 @@ class _Matrix(NamedTuple):
 
 def rounded_weights(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the weights of an encoder as a model's folder holds them: matrices in 8 bits,
-    all else in single precision. What is already in 8 bits stays so.
+    everything else in single precision. Matrices that are already in 8 bits stay so.
     """
     rounded: dict[str, np.ndarray] = {}
     for name, tensor in tensors.items():

@@ -58,9 +58,9 @@ class SlotLayout:
         one_hot_columns: the one-hot slots.
         one_hot_starts: for each one-hot slot, its first row in the table of one-hot weights.
         one_hot_rows: rows of that table, at least one.
-        embedded_columns: by attribute that is read as a vector, the slots that read it. Their parts
-            of the input are concatenated in this order.
-        sizes: by such attribute, the length of a vector.
+        embedded_columns: for each attribute that is read as a vector, the slots that read it. Their
+            parts of the input are concatenated in this order.
+        sizes: the length of a vector of each such attribute.
     """
 
     one_hot_columns: list[int]
@@ -76,9 +76,9 @@ class SlotLayout:
         """Return the layout of some slots.
 
         Args:
-            sizes: by attribute that is read as a vector, the length of a vector;
-                other attributes are one-hot.
-            n_values: by one-hot attribute, the number of values, reserved ones included.
+            sizes: the length of a vector of each attribute that is read as a vector; other
+                attributes are one-hot.
+            n_values: the number of values of each one-hot attribute, reserved ones included.
         """
         one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in sizes]
         starts, filled = [], 0
@@ -125,7 +125,7 @@ class SlotWeights:
     """The weights of the slots that read one attribute as a vector.
 
     Attributes:
-        attribute: its name.
+        attribute: the name of the attribute.
         columns: the slots.
         weights: float32[slots, hidden, size], the matrix from a vector to hidden activations,
             by slot; may be a view.
@@ -204,8 +204,8 @@ class ClassifierWeights:
         hidden_bias: float32[hidden].
         one_hot: float32[rows, hidden].
         embedded: the weights of the slots that read vectors.
-        vectors: by attribute that is read as a vector, float32[values, size],
-            the vectors that do not depend on sentences.
+        vectors: for each attribute that is read as a vector, float32[values, size], the vectors
+            that do not depend on sentences.
         output: float32[outputs, hidden].
         output_bias: float32[outputs].
         encoder: computes the vectors of tokens, for a contextual representation;

@@ -64,10 +64,10 @@ class PieceWindows:
     """The windows over some sentences.
 
     Attributes:
-        pieces: by window, int[pieces], the numbers of its pieces, with the special tokens.
+        pieces: for each window, int[pieces], the numbers of its pieces, with the special tokens.
         places: int64[m], the places of the pieces whose vectors count,
             among the pieces of all windows side by side.
-        tokens: int64[m], the token of each: in order, since the pieces of a token are side by side.
+        tokens: int64[m], the token of each; in order, because the pieces of a token are neighbours.
         n_tokens: how many tokens the sentences have, roots included.
     """
 

@@ -110,8 +110,8 @@ def instead_of(kernel: Any) -> Callable[[F], F]:
 
 @contextmanager
 def _calls_watched() -> Iterator[None]:
-    """Let calls of kernels go through _call(), in all threads. At other times they do not, as it
-    takes longer than the call.
+    """Let calls of kernels go through _call(), in all threads. At other times they do not, because
+    _call() takes longer than the kernel.
     """
     global _n_brief
     with _lock:

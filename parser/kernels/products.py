@@ -40,8 +40,8 @@ class Panels(NamedTuple):
     Attributes:
         weights: float32[panels, inputs, WIDTH], or float32[panels, inputs / GROUP, GROUP, WIDTH]
             for groups of four, or int8[panels, inputs / GROUP, WIDTH, GROUP].
-        start: for integers, int32[panels * WIDTH], the initial values of sums.
-        scale: for integers, float32[panels * WIDTH], the factors of sums.
+        start: int32[panels * WIDTH], the initial values of sums; only for integers.
+        scale: float32[panels * WIDTH], the factors of sums; only for integers.
         bias: float32[panels * WIDTH], added at the end.
     """
 

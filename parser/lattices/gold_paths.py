@@ -105,7 +105,7 @@ def joined(
     lattices: Sequence[Lattice], trees: Sequence[RawSentence]
 ) -> Iterator[tuple[Lattice, RawSentence]]:
     """Yield pairs of lattice and tree: by sent_id, if all have one, leaving out those without a
-    partner; else in their order.
+    partner; otherwise in their order.
 
     Raises:
         LatticeError: the numbers of lattices and trees differ, or no sent_id is in both.
@@ -226,7 +226,9 @@ def _best_path(lattice: Lattice, token: SurfaceToken, words: Sequence[Arc]) -> l
 
 
 def _infused(lattice: Lattice, missing: Sequence[Sequence[Arc] | None]) -> Lattice:
-    """Return the lattice with missing words as arcs; ``missing``: by token, its words, or None."""
+    """Return the lattice with missing words as arcs; ``missing`` has the words of each token, or
+    None.
+    """
     moved = np.zeros(lattice.last_node + 1, np.int32)  # by how much the number of each node grows
     tokens, arcs, grown = [], [], 0
     for token, words in zip(lattice.tokens, missing, strict=True):

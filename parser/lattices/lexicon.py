@@ -47,8 +47,8 @@ class SuffixGuesser:
     """Guesses the tags of a form from forms with the same ending."""
 
     def __init__(self, forms: Iterable[tuple[str, Collection[Tags]]], most: int) -> None:
-        """``forms`` are known forms with their possible tags; ``most``:
-        how many tags are guessed for a new form.
+        """``forms`` are known forms with their possible tags; ``most`` says how many tags are
+        guessed for a new form.
         """
         self._most = most
         self._counts: dict[tuple[bool, bool, str], Counter[Tags]] = defaultdict(Counter)
@@ -104,7 +104,7 @@ class Lexicon:
     """The analyses of tokens.
 
     Attributes:
-        analyses: by the form of the token, the most frequent first.
+        analyses: the analyses of each form of a token, the most frequent first.
         unknown: the most frequent tags in open classes.
         guess: how unknown tokens get their tags.
         most: how many tags are guessed at most.

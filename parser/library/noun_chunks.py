@@ -104,7 +104,7 @@ def _extent(noun: Token) -> tuple[int, int]:
 
 
 def _reach(noun: Token, inside: set[int], between: set[int], step: int) -> int:
-    """Return the last token of a chunk in one direction; punctuation and blanks do not end it."""
+    """Return the last token of a chunk in one direction; punctuation and spaces do not end it."""
     doc, last, place = noun.doc, noun.i, noun.i + step
     while 0 <= place < len(doc) and (place in inside or place in between or doc[place].is_space):
         if place in inside and not doc[place].is_punct and not doc[place].is_space:

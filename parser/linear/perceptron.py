@@ -12,7 +12,7 @@ The parser uses the average of w over all steps. It costs O(1) per update: u += 
 w += delta; the average is w - u / steps. w is float32, u float64; both hold whole numbers, so they
 are exact.
 
-The oracle says what is optimal; all else in a step is one compiled function, which finds the
+The oracle says what is optimal; everything else in a step is one compiled function, which finds the
 features, scores, compares and updates. For Attardi's system, which includes arc-standard, and for
 LR-spine it also finds and takes the transitions (attardi_step, lr_spine_step); for other systems
 the caller does both, and calls learn() between. training/passes/online.py calls step();
@@ -392,7 +392,7 @@ def lr_spine_step(
     follows,
     out,
 ):
-    """Learn and take a transition like attardi_step(), for LR-spine; ``n_candidate_nodes``: the
+    """Learn and take a transition like attardi_step(), for LR-spine; ``n_candidate_nodes`` is the
     number of the system's candidate positions.
     """
     starts = np.zeros(2, np.int64)

@@ -70,8 +70,8 @@ class NetworkModel:
         beam: how optimal-step parse searches by default; None: it parses greedily.
         lattice_beam: how optimal-step parse searches lattices by default; None: as other input.
         calibration: the calibration of the probabilities of its arcs.
-        lookahead: for a model trained on lattices, how many arcs of the path are decided ahead; it
-            then has an output for choices, after those of the transitions
+        lookahead: how many arcs of the path are decided ahead, if the model was trained on
+            lattices; it then has an output for choices, after those of the transitions
             (decoding/lattice/compiled.py). None: it has learned no choices.
         int8: whether it parses with 8-bit products (inference/arithmetic.py); only with an encoder.
         int8_lost_las: the LAS lost by 8-bit products, measured on dev in training; None: not

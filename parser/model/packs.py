@@ -78,9 +78,9 @@ _MOST = 4 << 30
 def named_folder(given: Path) -> Path:
     """Return the folder of the model that a user names.
 
-    That is a folder that holds a model; else the fetched model of this name, the shipped one, or
-    the one in the index that OPTIMAL_STEP_MODELS names. A pack is unpacked on first use, and again
-    if a part of what was unpacked is damaged. A name that is unknown is returned as it is.
+    That is a folder that holds a model; otherwise the fetched model of this name, the shipped one,
+    or the one in the index that OPTIMAL_STEP_MODELS names. A pack is unpacked on first use, and
+    again if a part of what was unpacked is damaged. A name that is unknown is returned as it is.
 
     Raises:
         OptimalStepError: the pack cannot be fetched or unpacked,
@@ -174,8 +174,8 @@ def _note(folder: Path) -> Entry | None:
     or the note is damaged.
 
     It is ``file``, ``sha256`` and ``source`` of the pack, perhaps ``as_treebank`` of its entry in
-    the index, the name of the ``folder``, and ``parts``: by name, bytes, time in nanoseconds,
-    SHA-256. A copy under another name is the user's own.
+    the index, the name of the ``folder``, and ``parts``, which has bytes, time in nanoseconds and
+    SHA-256 of each part, by its name. A copy under another name is the user's own.
     """
     try:
         noted: Entry = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
@@ -279,7 +279,7 @@ def absent_packs() -> list[str]:
 
 
 def absent_pack(name: str) -> str | None:
-    """Return where to find the pack of a model that this project has but this installation lacks;
+    """Return where to find the pack of a model of this project that is not in this installation;
     None for any other name.
     """
     if name not in absent_packs():

@@ -19,7 +19,7 @@ class ParserModel(Protocol):
     """A parser.
 
     Attributes:
-        kind: ``classifier`` or ``linear``, as in the folder.
+        kind: the kind in the folder, ``classifier`` or ``linear``.
         gives_probabilities: whether its scores are logits, so that probabilities can be calibrated.
         vocabularies: the vocabularies of all that it reads and predicts.
         relations: the relations; relation number i is ``relations.symbols[i]``.

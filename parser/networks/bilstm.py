@@ -48,7 +48,8 @@ class Encoded:
 
     Attributes:
         tokens: float32[tokens, size], their vectors.
-        tag_scores: by predicted column, float32[tokens, values], scores (logits) of its values.
+        tag_scores: for each predicted column, float32[tokens, values], scores (logits) of its
+            values.
     """
 
     tokens: Tensor
@@ -62,13 +63,13 @@ class BiLSTM(TokenRepresentation):
         spec: the spec of a classifier with this encoder.
         vocabularies: the vocabularies of all values that it reads or predicts.
         embeddings: the embeddings of relations, if they are embedded.
-        readers: by name of a part, its reader of whole sentences.
+        readers: readers of whole sentences, by the names of their parts.
         input_dropout: the share of the input's numbers that is dropped in training.
 
     Attributes:
         reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``;
             only ABSENT's is used.
-        tasks: by name, the modules of its tasks.
+        tasks: the modules of its tasks, by name.
     """
 
     contextual = True
@@ -168,8 +169,8 @@ class BiLSTM(TokenRepresentation):
         return FrozenEncoder(spec, vocabularies, tensors, frozen_readers, int8)
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        """Return the vectors of the tokens, and the scores of their tags and of all else that tasks
-        choose for each word.
+        """Return the vectors of the tokens, and the scores of their tags and of everything else
+        that tasks choose for each word.
 
         Args:
             values: int32[tokens, rows] on the CPU, sentence by sentence:

@@ -39,7 +39,7 @@ class Classifier(nn.Module):
 
     Args:
         slots: the columns of the input.
-        n_values: by one-hot attribute, how many values it has, including reserved ones.
+        n_values: how many values each one-hot attribute has, including reserved ones.
         spec: the spec of the hidden layer.
     """
 
@@ -148,7 +148,7 @@ class Classifier(nn.Module):
         """Return weights with given vectors, valid only for their sentences.
 
         Args:
-            vectors: by embedded attribute, float32[values, size]; see BiLSTM.with_tokens().
+            vectors: for each embedded attribute, float32[values, size]; see BiLSTM.with_tokens().
         """
         fixed = {
             name: matrix[:N_RESERVED] if name == TOKEN else matrix
@@ -215,8 +215,8 @@ class Classifier(nn.Module):
 
         Args:
             features: int32[batch, slots], the values that the slots read.
-            vectors: by embedded attribute, float32[values, size];
-                the work grows with the number of values.
+            vectors: for each embedded attribute, float32[values, size]; the work grows with the
+                number of values.
             dropping: whether dropout is in force.
         """
         if dropping:
@@ -297,7 +297,7 @@ def new_classifier(
     """Return the classifier that a spec describes, with fresh weights,
     drawn from torch's global generator.
 
-    ``readers``: by name of a part, its reader of whole sentences.
+    ``readers`` are readers of whole sentences, by the names of their parts.
     """
     n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {
         RELATION: len(relations)
@@ -316,7 +316,7 @@ def new_classifier(
 
 
 def check_device(name: str) -> None:
-    """Refuse a device that torch does not know or that this machine lacks.
+    """Refuse a device that torch does not know or that this machine does not have.
 
     Raises:
         OptimalStepError: the message lists the available devices.

@@ -44,7 +44,7 @@ class PartReading(NamedTuple):
         read: takes the part's values (int32[tokens, rows] on the CPU, sentence by sentence), the
             lengths of the sentences, and whether dropout is in force. Returns arrays
             float32[tokens, size], the encoder's input; whole rows of each may be dropped.
-        module: its own parameters; None if it has none.
+        module: the module with its own parameters; None if it has none.
     """
 
     read: Callable[[Tensor, np.ndarray, bool], list[Tensor]]

@@ -279,7 +279,7 @@ class PretrainedInput(nn.Module):
         spec: the sizes of the mixture.
 
     Attributes:
-        transformer: the pretrained encoder's module, if it is trained; else None.
+        transformer: the pretrained encoder's module, if it is trained; otherwise None.
     """
 
     def __init__(self, spec: PretrainedSpec, encoder: PretrainedEncoder) -> None:
@@ -323,7 +323,7 @@ def groups_of_like_length(lengths: Sequence[int]) -> list[list[int]]:
     window. Padding costs time, and so does each group: the sum is the lowest possible.
 
     Args:
-        lengths: of the windows, in pieces.
+        lengths: the lengths of the windows, in pieces.
     """
     order = sorted(range(len(lengths)), key=lambda window: -lengths[window])
     # of the longest windows, how many pieces they cost, and where their last group begins
@@ -374,8 +374,8 @@ def cache_vectors(encoder: PretrainedEncoder, parts: Sequence[Sentences], folder
     """Add the vectors of the sentences to ``encoder.known``;
     compute those that no file of the folder has.
 
-    The name of a file is a hash of the encoder, the layers, the sentences,
-    and all else that vectors depend on.
+    The name of a file is a hash of the encoder, the layers, the sentences, and everything else that
+    vectors depend on.
 
     Args:
         parts: sentences with the values of the pieces only; each part has its own file.

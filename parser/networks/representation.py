@@ -30,15 +30,16 @@ class Embeddings(nn.Module):
     for each element.
 
     Args:
-        embeddings: by attribute, how it is embedded.
-        n_values: by attribute, how many values there are, including reserved ones;
-            may have further attributes.
-        elements: by attribute whose values are sets (SetVocabulary), their elements.
+        embeddings: how each attribute is embedded.
+        n_values: how many values each attribute has, including reserved ones; may have further
+            attributes.
+        elements: the elements of the values of each attribute whose values are sets
+            (SetVocabulary).
 
     Attributes:
-        vectors: by attribute, float32[values, size], or float32[elements,
-            size] if the values are sets.
-        sizes: by attribute, in the order of ``embeddings``, the length of a vector.
+        vectors: for each attribute, float32[values, size], or float32[elements, size] if the values
+            are sets.
+        sizes: the length of a vector of each attribute, in the order of ``embeddings``.
     """
 
     def __init__(

@@ -57,8 +57,8 @@ class EncodedTokens(NamedTuple):
     Attributes:
         tokens: float32[tokens, size], the encoder's output, sentence by sentence; the artificial
             root is the first of each.
-        scores: by column, float32[tokens, values], the results of TaskModule.read().
-        lengths: int[sentences], the tokens of each.
+        scores: for each column, float32[tokens, values], the results of TaskModule.read().
+        lengths: int[sentences], the number of tokens of each.
     """
 
     tokens: Tensor
@@ -117,7 +117,7 @@ class FormScorer(TaskModule, ABC):
         """Return float32[forms, outputs], scores (logits).
 
         Args:
-            tag_scores: by column, float32[forms, values], the scores (logits) of their tags.
+            tag_scores: for each column, float32[forms, values], the scores (logits) of their tags.
             dropping: whether dropout is in force.
         """
 
@@ -160,7 +160,7 @@ class Tagger(TaskModule):
     Args:
         spec: the sizes of the tagger.
         width: the length of the vectors of tokens.
-        tags: by task, its values.
+        tags: the values of each task.
     """
 
     def __init__(self, spec: TaggerSpec, width: int, tags: Mapping[str, Vocabulary]) -> None:
@@ -239,7 +239,7 @@ class LemmaScorer(FormScorer):
 
     Args:
         spec: the sizes of the scorer.
-        tags: by task of the tagger, its values.
+        tags: the values of each task of the tagger.
     """
 
     def __init__(
@@ -262,8 +262,8 @@ class LemmaScorer(FormScorer):
     def initialize(self, anew: bool = True) -> None:
         """Draw the vectors, from torch's global generator, and make them trainable.
 
-        ``anew``: whether all of them are drawn; else only those that are zero,
-        because they are new to the model.
+        ``anew`` says whether all of them are drawn; otherwise only those that are zero, because
+        they are new to the model.
         """
         self.requires_grad_(True)
         with torch.no_grad():

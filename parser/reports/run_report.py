@@ -66,8 +66,8 @@ class Parsed:
         folder: the run's folder, as the page shows it.
         metrics: the contents of metrics.json; empty for a model without a run.
         settings: the settings in run.json, by key; empty for a model without a run.
-        scores: from evaluate_files.
-        comparison: word by word.
+        scores: the results of evaluate_files.
+        comparison: the comparison of the trees with the gold trees, word by word.
         predicted: the columns that the model predicts, see Vocabularies.
     """
 

@@ -51,14 +51,14 @@ class JudgedTransition:
 
     Attributes:
         head, child: the arc that it makes; None if it makes no arc, or cannot be taken here.
-        relation: the relation of the arc: with a model the relation that it scores,
-            else the gold relation of the child.
+        relation: the relation of the arc: with a model the relation that it scores, otherwise the
+            gold relation of the child.
         gold_arcs: how many gold arcs can still be made after it, its own included;
             None without gold tree.
-        raw_probability: by the classifier's softmax over all labelled transitions that it scores;
-            None without a classifier.
-        probability: by the softmax over the allowed ones; None if this one is not allowed,
-            and without a classifier.
+        raw_probability: its probability in the classifier's softmax over all labelled transitions
+            that it scores; None without a classifier.
+        probability: its probability in the softmax over the allowed ones; None if this one is not
+            allowed, and without a classifier.
     """
 
     name: str
@@ -76,14 +76,14 @@ class Step:
 
     Attributes:
         stack: a_0..a_k, the top last.
-        buffer: its tokens, in order.
+        buffer: the tokens of the buffer, in order.
         transitions: the applicable transitions. With a model: its most probable labelled
             transitions, allowed or not, the most probable first; every applicable transition is
             there at least once.
         taken: the index of the transition that is taken, the most probable of those allowed.
         lost: the gold arcs that it loses; None without gold tree.
-        calibrated: 0 to 1, how probable it is that head and relation of the arc are right, as the
-            library says; None if no arc is made, or there is no calibrated model.
+        calibrated: from 0 to 1, the probability that head and relation of the arc are right, as the
+            library gives it; None if no arc is made, or there is no calibrated model.
     """
 
     stack: list[int]
@@ -121,7 +121,7 @@ def gold_trace(
     """Return a gold computation.
 
     Args:
-        gold: it may lack heads if the oracle allows that.
+        gold: the gold tree; some heads may be missing if the oracle allows that.
         relations: the system's relations, by number, including the gold relations.
         oracle: an oracle of this system.
 
@@ -323,8 +323,8 @@ class Candidate:
     Attributes:
         head: 0 = the artificial root.
         probability: the probability of its labelled transition among those allowed: in the step
-            that made the arc, or else in the step where it was highest. Probabilities of different
-            steps do not add up to 1.
+            that made the arc, or in the step where it was highest if the arc was not made.
+            Probabilities of different steps do not add up to 1.
         step: that step, from 1.
         calibrated: see Step; None unless the arc was made.
         taken: whether the arc was made.

@@ -61,8 +61,8 @@ class Limits:
 
 
 def closing(protocol: Any, limits: Limits) -> type[asyncio.Protocol]:
-    """Return a class of uvicorn's protocol that closes idle connections,
-    which uvicorn would keep for ever.
+    """Return a class of uvicorn's protocol that closes idle connections, which uvicorn would keep
+    forever.
 
     A connection is closed if it sends no complete head of a request within 1.25 times the limit of
     seconds. A connection beyond four times the limit of requests is closed at once.
@@ -117,7 +117,7 @@ class Limited:
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer an HTTP request; pass all else on to the application."""
+        """Answer an HTTP request; pass everything else on to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -237,7 +237,7 @@ class Batcher:
                 try:
                     answers = await self.alone(partial(self._work, [job for job, _ in batch]))
                 except Exception as error:
-                    # a fault of the parser, which every waiting caller is told
+                    # a fault of the parser, about which every waiting caller is told
                     for _, future in batch:
                         if not future.done():
                             future.set_exception(_fault(error))

@@ -51,15 +51,15 @@ class CorrectionError(OptimalStepError):
 
 @dataclass(frozen=True)
 class Correction:
-    """What a person corrected of a word.
+    """What a person has corrected in a word.
 
     Attributes:
         sentence, word: the word, counted from 1.
-        head: its head, 0 for the root; None: not corrected.
-        relation: the relation to this head; ``_``: not corrected.
+        head: the corrected head, 0 for the root; None if it was not corrected.
+        relation: the corrected relation to the head; ``_`` if it was not corrected.
         own_head: whether the head is the parser's own,
             and is kept because its relation was corrected.
-        upos: its UPOS; ``_``: not corrected.
+        upos: the corrected UPOS; ``_`` if it was not corrected.
     """
 
     sentence: int
@@ -153,7 +153,7 @@ class CorrectingParser:
 
         Args:
             sentence: the sentence; its heads are ignored.
-            corrections: its corrections.
+            corrections: the corrections of its words.
 
         Raises:
             CorrectionError: there is no such word, relation or UPOS; or the heads are not part of a

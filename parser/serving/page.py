@@ -79,8 +79,8 @@ _SENTENCE_ENDS = {
 
 
 def page_request(service: Service, fields: Mapping[str, str]) -> Request:
-    """Return the request for typed data: CoNLL-U if a line has ten columns,
-    text if there is a tokenizer, else words.
+    """Return the request for typed data: CoNLL-U if a line has ten columns, text if there is a
+    tokenizer, otherwise words.
 
     Raises:
         RequestError: a field with corrections cannot be read.

@@ -66,15 +66,15 @@ class Request:
         sentences: where the sentences of the text end.
         ranges: whether to write the place of each token in the text.
         tagger: whether to write the tags that the model predicts.
-        fill: with ``tagger``: whether to keep the tags of the document, and write only those that
-            are missing, as ``parse --tags fill``. Only the page sets it.
+        fill: with ``tagger``, whether to keep the tags of the document and write only those that
+            are missing, as ``parse --tags fill`` does. Only the page sets it.
         parser: whether to write trees.
         input: one of FORMATS; with ``tokenizer`` the input is text instead.
         output: one of OUTPUT_FORMATS.
-        allow_missing_columns: parse even if the document lacks tags that the model reads.
+        allow_missing_columns: parse even if the document does not have tags that the model reads.
             Only the page sets it.
         way_to_allow: how errors describe the way to set it.
-        corrections: what a person corrected of single words; heads in the document are then
+        corrections: what a person has corrected in single words; heads in the document are then
             ignored. Only the page sets it.
         deadline: the time (of time.monotonic) after which nobody waits for the answer.
     """
@@ -160,9 +160,9 @@ class Service:
 
     Args:
         model: the model.
-        name: its name in requests.
+        name: the name of the model in requests.
         options: how to parse; tags are written if a request asks for them.
-        tokenizer: for text, if there is one.
+        tokenizer: the tokenizer for text, if there is one.
         without: what an error says about the model if a request has text and there is no tokenizer.
         example: CoNLL-U of a sentence to try the model with, if there is one.
 
@@ -207,8 +207,8 @@ class Service:
 
     @property
     def keeps_heads(self) -> bool:
-        """Whether this model can keep given heads, with this beam;
-        else nothing can be corrected.
+        """Whether this model can keep given heads, with this beam; otherwise nothing can be
+        corrected.
         """
         return self._correcting is not None
 
@@ -282,7 +282,7 @@ class Service:
         Raises:
             TooLateError: the deadline passes before all sentences are found.
             RequestError: there is no such model, it cannot do a step, or a sentence is too long.
-            ConlluError: the document is not CoNLL-U, or lacks a column that the model reads.
+            ConlluError: the document is not CoNLL-U, or a column that the model reads is missing.
         """
         if request.model is not None and not f"{self.name}-".startswith(f"{request.model}-"):
             raise RequestError(

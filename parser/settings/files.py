@@ -40,11 +40,12 @@ class FilesPlan:
 
     Attributes:
         train: the files of the training sentences, and which of these are held out.
-        dev, test: their files; None where there are none.
-        named: by setting, every file that is read, also lattices and word vectors.
-        models: by setting, the folder of each run or model that is read.
-        pretrained: by setting, the folder of each pretrained encoder,
-            or its name on the Hugging Face hub.
+        dev, test: the files of the dev and the test split; None if there are none.
+        named: every file that is read, including lattices and word vectors, by the setting that
+            names it.
+        models: the folder of each run or model that is read, by the setting that names it.
+        pretrained: the folder of each pretrained encoder, or its name on the Hugging Face hub, by
+            the setting that names it.
         treebanks: the folder of the treebanks known by name.
     """
 
@@ -214,7 +215,7 @@ def completed(
     absolute paths and the number of the fold.
 
     Args:
-        settings: as hydra has composed them; they are not changed.
+        settings: the settings as hydra has composed them; they are not changed.
         given: the settings given by hand.
         start: the folder that relative paths begin in; None: they stay relative. A path that exists
             only in this package names the file there; the name of a fetched model stands for its
@@ -244,7 +245,7 @@ def treebank_changes(treebank: TreebankFiles, given: Given) -> dict[str, Any]:
     and dev and test of the default treebank.
 
     Args:
-        treebank: as hydra composes it.
+        treebank: the settings of the treebank as hydra composes them.
         given: the settings given by hand.
     """
     names = given.names
@@ -281,8 +282,8 @@ def _absolute(value: Any, key: str, kind: PathKind, start: Path) -> Any:
 
 
 def _encoder_folder(value: str, path: Path, start: Path) -> Path:
-    """Return the folder of a pretrained encoder: if ``value`` names a model, the one in it, else
-    ``path``.
+    """Return the folder of a pretrained encoder: if ``value`` names a model, the one in it,
+    otherwise ``path``.
 
     Raises:
         SettingsError: the model holds none.

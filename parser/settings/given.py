@@ -82,7 +82,7 @@ class GivenSetting:
 
 @dataclass(frozen=True)
 class Given:
-    """The settings that a command line gives; ``words``: all of its words, with paths quoted for
+    """The settings that a command line gives; ``words`` are all of its words, with paths quoted for
     hydra (paths.for_hydra).
     """
 

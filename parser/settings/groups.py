@@ -159,7 +159,7 @@ _PRETRAINED, _PLACE = PathSetting(PathKind.PRETRAINED), PathSetting(PathKind.FOL
 def number(
     lowest: float, highest: float, what: str, *, default: Any = MISSING, **ends: bool
 ) -> Any:
-    """Return a field that is a number, or a dictionary of numbers, with its range. ``ends``:
+    """Return a field that is a number, or a dictionary of numbers, with its range. ``ends`` are
     ``above`` and ``below``; see Range.
     """
     return field(default=default, metadata=between(lowest, highest, what, **ends))
@@ -235,15 +235,15 @@ class VectorSettings:
 
 @dataclass
 class ClassifierSettings(MlpSpec):
-    """The hidden layer. ``word_dropout``: see training/fitting/sentence_batches.py."""
+    """The hidden layer. For ``word_dropout``, see training/fitting/sentence_batches.py."""
 
     word_dropout: float = number(0, 1e6, "the constant of word dropout")
 
 
 @dataclass
 class TaggerSettings(TaggerSpec):
-    """How the encoder predicts tags. ``weights``:
-    the weight of each column's loss relative to the parser's loss.
+    """How the encoder predicts tags. ``weights`` has the weight of each column's loss relative to
+    the parser's loss.
     """
 
     weights: dict[str, float] = number(0, 1e6, "the weight of a loss", above=True)
@@ -251,8 +251,8 @@ class TaggerSettings(TaggerSpec):
 
 @dataclass
 class HeadSettings(HeadSpec):
-    """The biaffine scorer, an auxiliary task. ``weight``:
-    of its loss relative to the parser's loss.
+    """The biaffine scorer, an auxiliary task. ``weight`` is the weight of its loss relative to the
+    parser's loss.
     """
 
     weight: float = number(0, 1e6, "the weight of a loss", above=True)
@@ -271,7 +271,8 @@ class LemmaSettings(LemmaSpec):
 class EncoderSettings(BiLSTMSpec):
     """The encoder of sentences, and the slots that read its output.
 
-    ``augment``: by name in AUGMENTS, the share of the training sentences that each epoch changes.
+    ``augment`` has the share of the training sentences that each epoch changes, by name in
+    AUGMENTS.
     """
 
     characters: CharacterSpec | None = no_group(chosen_by="recipe=text model=bilstm")
@@ -487,9 +488,9 @@ class Key:
     """A setting, or a group of them.
 
     Attributes:
-        name: with dots.
+        name: the name with dots.
         choices: the choices that have it, such as "beam=local"; empty: every run has it.
-        type, range, path: as its field declares.
+        type, range, path: what its field declares.
         optional: whether its default is null.
     """
 

@@ -2,8 +2,8 @@
 words that other toolkits use.
 
 The words are those of spaCy's, Stanza's, SuPar's and UDPipe's options, of Hugging Face's and
-Lightning's trainers, and of torch. A wrong suggestion is worse than none: words that stand for
-nothing here are listed as well, and no setting is near them.
+Lightning's trainers, and of torch. A wrong suggestion is worse than none: words without a
+counterpart here are listed as well, so that no setting is suggested for them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from parser.settings.given import Given
 from parser.settings.groups import keys
 
 _FOLDER = "hydra.run.dir"
-# The lowest similarity, from 0 to 1, of a name in another group or of a whole name; and the lowest
-# similarity of a word of another toolkit.
+# How similar (0 to 1) a name must be to be suggested: a name in another group, or a whole name; and
+# a word of another toolkit.
 _SURE, _WORD = 0.85, 0.8
 _OF_HYDRA = (_FOLDER, "hydra.sweep.dir", "hydra.sweep.subdir")
 
-# By one or several settings: their names elsewhere. The last part of the names of settings here may
-# also be listed, to say which of these is meant.
+# For each setting or group of settings, their names elsewhere. The last part of one of our own
+# settings' names may be listed too, if several settings end in it: the key then says which of them
+# is meant.
 _ELSEWHERE = {
     "first_pass.epochs second_pass.epochs online.iterations": (
         "epochs epoch max_epochs num_epochs n_epochs num_train_epochs n_iter iterations max_steps"
@@ -108,8 +109,8 @@ _ELSEWHERE = {
     ),
 }
 
-# What stands for no setting here, with what there is to say about it;
-# settings with their groups may stand here, too.
+# Words of other toolkits that have no counterpart here, by the message to show for them. The names
+# may include their groups.
 _WITHOUT = {
     "an encoder's gradients are always clipped, and no setting changes that": (
         "clip grad_clip clip_grad clip_grad_norm clip_gradients clipping gradient_clip "
@@ -140,7 +141,7 @@ _SAID = {word: said for said, words in _WITHOUT.items() for word in words.split(
 for _settings, _words in _ELSEWHERE.items():
     WORDS.update({word: _settings.split() for word in _words.split()})
 
-# By setting and value: what the value is called elsewhere.
+# For each setting and value, what the value is called elsewhere.
 _NAMES_OF_VALUES = {
     "device": {"cuda": "gpu nvidia"},
     "model": {"bilstm": "lstm transformer", "linear": "perceptron", "mlp": "feedforward neural"},
@@ -163,22 +164,22 @@ _VALUES = {
     for setting, by_value in _NAMES_OF_VALUES.items()
 }
 
-# By setting or KEY=VALUE that is no longer there: what to type instead.
-_LEFT = {
+# For each setting or KEY=VALUE that has been removed, what to type instead.
+_REMOVED = {
     "tokenizer=udpipe": (
         "UDPipe's tokenizer is no longer trained; tokenizer=characters trains ours, in seconds"
     ),
     "tokenizer.epochs": (
-        "it was of UDPipe's tokenizer; leave it out, and choose tokenizer=characters"
+        "it belonged to UDPipe's tokenizer; leave it out, and choose tokenizer=characters"
     ),
     "distillation.teacher": (
         "parse more text with the teacher, and give treebank.train=[TRAIN,PARSED]; "
-        "commit b043ab10 has it"
+        "commit b043ab10 still has this setting"
     ),
     "tokenizer.name": "leave it out, and choose tokenizer=characters or tokenizer=none",
 }
 
-# By dictionary: the names that its entries may have.
+# For each dictionary, the names that its entries may have.
 _ENTRIES = {
     "embeddings": [*ATTRIBUTES],
     "features": [*ATTRIBUTES],
@@ -187,15 +188,15 @@ _ENTRIES = {
 
 
 def meant_setting(name: str, given: Given) -> str:
-    """Return the hint for an error about an unknown setting; nothing, if no setting is near.
-    See oracles.did_you_mean().
+    """Return the hint for an error about an unknown setting; empty if no setting is near. See
+    oracles.did_you_mean().
 
     Args:
-        name: with dots, or only the last part.
+        name: the name with dots, or only its last part.
         given: the settings given by hand; settings that these choices make possible come first.
     """
-    if name in _LEFT:
-        return f" ({_LEFT[name]})"
+    if name in _REMOVED:
+        return f" ({_REMOVED[name]})"
     if said := _SAID.get(name, _SAID.get(name.rpartition(".")[2])):
         return f" ({said})"
     chosen = {f"{setting.name}={setting.text}" for setting in given.settings}
@@ -207,7 +208,7 @@ def meant_setting(name: str, given: Given) -> str:
 
 
 def _is_at_hand(name: str, chosen: set[str]) -> bool:
-    """Return whether a run with these choices, or without any, has the setting."""
+    """Return whether the setting exists in a run with these choices, or in every run."""
     if name not in keys() or not (choices := keys()[name].choices):
         return True
     return any(chosen.issuperset(choice.split()) for choice in choices)
@@ -215,7 +216,7 @@ def _is_at_hand(name: str, chosen: set[str]) -> bool:
 
 def nearest_settings(name: str) -> list[str]:
     """Return the settings that ``name`` may mean: by its last part, in groups near its own;
-    else by the whole name.
+    otherwise by the whole name.
     """
     if name in WORDS:
         return WORDS[name]
@@ -245,8 +246,8 @@ def nearest_settings(name: str) -> list[str]:
         **({} if group else {key: [key] for key in names}),
         **{w: WORDS[w] for w in WORDS if w in by_last},
     }
-    # Where the group is one of ours, one of its settings is meant,
-    # unless the last part is nearly that of another group.
+    # If the group exists here, one of its settings is meant, unless the last part is almost
+    # identical to that of a setting in another group.
     least = _SURE if group in groups else None
     for settings, least_alike in (
         (last_parts, 1.0),
@@ -274,10 +275,10 @@ def _by_last(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def meant_value(key: str, value: str, known: Iterable[str]) -> str:
-    """Return the hint for an error about an unknown value of a setting; nothing,
-    if no known value is near.
+    """Return the hint for an error about an unknown value of a setting; empty if no known value is
+    near.
     """
-    if (left := _LEFT.get(f"{key}={value}")) is not None:
+    if (left := _REMOVED.get(f"{key}={value}")) is not None:
         return f" ({left})"
     return did_you_mean(
         value, known, treebank_words() if key == "treebank" else _VALUES.get(key, {})
@@ -286,7 +287,7 @@ def meant_value(key: str, value: str, known: Iterable[str]) -> str:
 
 def meant_oracle(value: str, known: Iterable[str], system: str) -> str:
     """Return the hint for an error about an unknown oracle: an oracle of the transition system, if
-    one is near, or else of another system.
+    one is near, otherwise one of another system.
 
     ``dynamic`` means the system's first oracle. So does ``exact``, except for swap, whose first
     oracle is not exact.

@@ -107,7 +107,7 @@ def read_command(words: Sequence[str], *, sweep: bool) -> Given:
     over from that model.
 
     Args:
-        words: the words, as they are typed.
+        words: the words as they are typed.
         sweep: whether the command is a sweep (-m).
 
     Raises:

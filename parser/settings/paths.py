@@ -181,7 +181,7 @@ def _read(name: str, text: str, setting: PathSetting, sweep: bool | None) -> str
         return f"{{{','.join(entries)}}}"
     parts = [text] if sweep is None else split(text)
     if len(parts) == 1:
-        return _choice(text, setting)  # blanks at its ends belong to the name
+        return _choice(text, setting)  # spaces at its ends belong to the name
     if sweep:
         return ",".join(_choice(part, setting) for part in parts)
     as_list = ""

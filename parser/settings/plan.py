@@ -72,8 +72,8 @@ _MAX_GRAD_NORM = 5.0
 
 @dataclass(frozen=True)
 class Span:
-    """The epochs that a schedule spans: ``epochs`` in all,
-    of which ``done`` are over when the pass begins.
+    """The epochs that a schedule spans: ``epochs`` in all; ``done`` of them are over when the pass
+    begins.
     """
 
     done: int
@@ -86,11 +86,11 @@ class OptimizerPlan:
 
     Attributes:
         name: sgd or adam.
-        learning_rate: the highest; see ``schedule``.
-        schedule: of the learning rate: constant, cosine or linear.
+        learning_rate: the highest learning rate; see ``schedule``.
+        schedule: the schedule of the learning rate: constant, cosine or linear.
         span: the epochs that the schedule spans.
-        batch_size: examples between two updates; in a GlobalPlan, sentences.
-        rate_key: for messages, the setting that gives the learning rate.
+        batch_size: the number of examples between two updates; in a GlobalPlan, of sentences.
+        rate_key: the setting that gives the learning rate, for messages.
     """
 
     name: str
@@ -152,7 +152,7 @@ class GlobalPlan(PassPlan):
     Attributes:
         search: how the parser will search.
         optimizer: how the classifier is fitted; a batch has ``batch_size`` sentences.
-        training: its other settings.
+        training: the other settings of the pass.
     """
 
     name = "third_pass"
@@ -178,8 +178,8 @@ class StructuredPlan(PassPlan):
 
 @dataclass(frozen=True)
 class OnlinePlan(PassPlan):
-    """The pass of a linear model that learns at every step; ``settings``: what it learns,
-    and along which computations.
+    """The pass of a linear model that learns at every step; ``settings`` say what it learns, and
+    along which computations.
     """
 
     name = "online"
@@ -214,8 +214,8 @@ class NetworkPlan:
     Attributes:
         attributes: the attributes of words that it reads; each gets a vocabulary.
         templates: the positions at which slots read each attribute.
-        spec: of the network, with the embeddings whose length the settings give;
-            word vectors are added later.
+        spec: the spec of the network, with the embeddings whose length the settings give; word
+            vectors are added later.
         vectors: how word vectors are made; None: there are none.
         subwords: the folder of the pretrained encoder that gives vectors of subwords; None:
             there are none.
@@ -303,20 +303,19 @@ class Plan:
     Attributes:
         labels: the settings named in metrics.json: treebank, column, recipe, model, system, degree,
             beam, oracle, strategy, ties, seed.
-        oracle: of all passes after the first.
+        oracle: the oracle of all passes after the first.
         projectivization: how trees are made projective; see oracles.PROJECTIVIZATIONS.
-        passes: in order; the first is a GoldPlan or an OnlinePlan.
-        start: the folder of the model that training begins with; None:
-            it begins with fresh weights.
+        passes: the passes, in order; the first is a GoldPlan or an OnlinePlan.
+        start: the folder of the model that training starts from; None: it starts from new weights.
         search: how dev and test are parsed at the end, recorded in the model folder;
             None: greedily.
         lattices: word lattices of the parts, and how training uses them; None: there are none.
         vocabulary_of_subset: whether vocabularies and word vectors are made only from the sentences
             with projective trees.
-        seed, device, threads: of the computation.
+        seed, device, threads: the seed, device and threads of the computation.
         single_root: whether parses have exactly one child of the root.
-        keep_best: whether a pass ends with the weights of its best epoch on dev;
-            else with the last.
+        keep_best: whether a pass ends with the weights of its best epoch on dev; otherwise with
+            those of the last.
         resume: whether a run that was interrupted in the same folder is resumed.
         tokenizer: whether a tokenizer is trained.
         segmenter: whether an LSTM that finds sentences is trained beside it.
@@ -434,7 +433,7 @@ def plan(
     """Return the plan of a run, without reading the treebank.
 
     Args:
-        settings: as hydra has composed them; they are not changed.
+        settings: the settings as hydra has composed them; they are not changed.
         given: the settings given by hand; one that the run would not read is refused.
         start: the folder that relative paths begin in; None: they stay relative.
         fold: the number of the fold that is tested; None: as the settings say.

@@ -1,7 +1,7 @@
 """The settings that a run takes over from the model of ``start=``: recipe, model, system,
 and sizes of the network.
 
-Nobody types these settings again. A value that is given by hand must be the model's, since its
+Nobody types these settings again. A value that is given by hand must be the model's, because its
 weights fit no other network. Dropout belongs to training: by hand, it may differ.
 
 Recipe, model and system are choices of groups, which hydra must know before it composes the
@@ -41,7 +41,7 @@ _MANIFEST = "run.json"
 # The recipe, in the first paragraph of a card.
 _RECIPE = re.compile(r"^Trained by optimal-step on .*\brecipe=(\w+)", re.MULTILINE)
 
-# Groups of the encoder that a model may lack, and the tasks that they are for.
+# Groups of the encoder that a model need not have, and the tasks that they are for.
 _ENCODER_GROUPS: dict[str, type[Task] | None] = {
     "characters": None,
     **{kind.name: kind for kind in TASKS},
@@ -160,7 +160,7 @@ def started(settings: Settings, given: Given, start: Path | None = None) -> Sett
     without ``start``, the same.
 
     Args:
-        settings: as hydra has composed them; they are not changed.
+        settings: the settings as hydra has composed them; they are not changed.
         given: the settings given by hand.
         start: the folder that relative paths begin in; None: the working folder.
 
@@ -278,8 +278,8 @@ class _Table(NamedTuple):
     """A dictionary among the settings, which is the model's as a whole.
 
     Attributes:
-        key: its setting.
-        here, there: its entries in the run and in the model, without those that nothing reads.
+        key: the setting that it is the value of.
+        here, there: the entries in the run and in the model, without those that nothing reads.
         others: further entries, which nothing reads.
         none: what stands for an entry that is missing.
     """

@@ -29,7 +29,7 @@ PARAGRAPH_END = re.compile(f"{_LINE}(?:{_BLANK})*+{_LINE}|[\f\u2029]")
 # The marks of a sentence end, and closing quotes and brackets after them.
 _MARKS = ".!?\u3002\uff01\uff1f"
 _SENTENCE_END = f"(?<![{_MARKS}])[{_MARKS}]++[\"')\\]\u00bb\u2019\u201d\u300d\u300f\uff09]*+"
-# Where a very long paragraph is cut: after a line that ends a sentence, else a sentence,
+# Where a very long paragraph is cut: after a line that ends a sentence, otherwise after a sentence,
 # a line or a word.
 _PLACES_TO_CUT = [
     re.compile(end) for end in (_SENTENCE_END + _LINE, rf"{_SENTENCE_END}\s", _LINE, r"\s")
@@ -47,7 +47,7 @@ class Block(NamedTuple):
 
     Attributes:
         start: how many characters of the text are before it.
-        text: as it came.
+        text: the text as it was read.
     """
 
     start: int
@@ -68,7 +68,7 @@ def blocks_of(
 
     Args:
         source: the text in UTF-8.
-        name: of the text, in errors.
+        name: what errors call the text.
         sentences: where they end; with LINE, no line is cut, however long it is.
 
     Raises:
@@ -86,7 +86,7 @@ def blocks_of(
 
 
 def _place_to_cut(held: str, sentences: SentenceEnds, searched: int) -> int | None:
-    """Return where the next block ends; None if more must be read. ``searched``:
+    """Return where the next block ends; None if more must be read. ``searched`` is the number of
     characters known to have no line end.
     """
     if sentences == SentenceEnds.LINE:
@@ -136,8 +136,8 @@ def _decoded(source: BinaryIO, name: str) -> Iterator[str]:
 def _decode(
     decoder: codecs.IncrementalDecoder, piece: bytes, name: str, n_bytes: int, lines: int
 ) -> str:
-    """Return the text of a piece; the last one is empty. ``n_bytes`` and ``lines``:
-    bytes and line ends before it.
+    """Return the text of a piece; the last one is empty. ``n_bytes`` and ``lines`` are the numbers
+    of bytes and line ends before it.
     """
     begun = len(decoder.getstate()[0])
     try:

@@ -184,12 +184,12 @@ class CharacterTokenizer:
                     "train it again"
                 )
             check_type(settings["blanks_in_tokens"], bool, "blanks_in_tokens")
-            dashes = settings.get("dashes_in_tokens", False)  # older folders lack it
+            dashes = settings.get("dashes_in_tokens", False)  # older folders do not have it
             check_type(dashes, bool, "dashes_in_tokens")
             check_type(settings["threshold"], int, "threshold")
             whole = strings(settings["whole"], "whole")
             abbreviations = strings(settings["abbreviations"], "abbreviations")
-            kinds = settings.get("kinds", 1)  # older folders lack it
+            kinds = settings.get("kinds", 1)  # older folders do not have it
             if type(kinds) is not int or not 1 <= kinds <= VERSION:
                 raise OptimalStepError(
                     f"its kinds of text are of version {kinds!r}, "
@@ -222,8 +222,8 @@ class CharacterTokenizer:
 def _forms(
     characters: TextCharacters, text: str, bounds: np.ndarray, places: list[tuple[int, int]]
 ) -> tuple[list[str], list[str]]:
-    """Return the tokens in NFC and without invisible characters, and as they stand in the text;
-    each with single blanks within.
+    """Return the tokens in NFC and without invisible characters, and as they stand in the text,
+    each with single spaces within it.
 
     If all are plain, both are the same list.
     """

@@ -62,11 +62,11 @@ class TextCharacters(NamedTuple):
     """The characters of a text; EDGE characters without a meaning stand around each paragraph.
 
     Attributes:
-        codes: int32[n], code points in NFC; a run of white space is one blank,
-            or a line feed if it has a line end.
+        codes: int32[n], code points in NFC; a run of white space is one space, or a line feed if it
+            has a line end.
         kinds: uint8[n], the classes; around paragraphs PARAGRAPH.
         starts, ends: int32[n], where each character stands in the original text.
-        hashes: uint64[n + 1], of the folded characters before each place; see stretch().
+        hashes: uint64[n + 1], the hashes of the folded characters before each place; see stretch().
         shapes: uint64[n + 1], of their classes.
         chunks: int32[n], for each character the number of its chunk, which ends at white space;
             0 for white space.

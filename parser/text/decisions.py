@@ -8,8 +8,8 @@ template and values. The score of a decision is the sum of the weights of its fe
 is above a threshold, the answer is yes.
 
 ``Weights`` is a hash table whose entries are 16 bits: a check of 8 bits of the key, and the weight
-as one of 255 steps. About one in 200 features that training never saw gets the weight of another
-feature.
+as one of 255 steps. About one in 200 features that were never seen in training gets the weight of
+another feature.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_ATOM = -1
 
 def compiled_templates(templates: Sequence[str], atoms: Sequence[str]) -> np.ndarray:
     """Return int32[templates, most atoms]: the numbers of the atoms that each template names;
-    blanks separate the names.
+    spaces separate the names.
     """
     numbers = {name: number for number, name in enumerate(atoms)}
     table = np.full((len(templates), _MOST), NO_ATOM, np.int32)
@@ -102,7 +102,7 @@ def score(weights, atoms, templates, keys):
 def are_known(weights: np.ndarray, templates: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return bool[n]: whether the first template, of a single atom, has a weight for each value.
 
-    ``values``: uint64[n], not 0. For ``weights`` and ``templates`` see score().
+    ``values`` is uint64[n], not 0. For ``weights`` and ``templates``, see score().
     """
     atoms, keys = np.zeros(templates.max() + 1, np.uint64), np.empty(1, np.uint64)
     known = np.empty(len(values), np.bool_)
@@ -212,7 +212,7 @@ def _list_forms(table, hashes, kinds):
 
 @kernel(forceinline=True)
 def form_value(table, hashed):
-    """Return what training says of the form with a hash, int64; 0 if it never saw it."""
+    """Return the statistics of the form with a hash, int64; 0 if it was never seen in training."""
     mixed = _mixed(hashed)
     mask, check = np.uint64(len(table) - 1), _check(mixed)
     place = mixed & mask

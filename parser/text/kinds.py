@@ -38,7 +38,7 @@ VERSION = 2
 _NAME = r"[\w-]+"
 _END = r"(?<![.,;:!?'])"  # a mark at the end belongs to the sentence
 _MARKS_OF_ADDRESS = "._~:/?#@!$&*+,;=%-"
-# Letters of scripts that have blanks between words; in others, words may follow an address at once.
+# Letters of scripts that have spaces between words; in others, words may follow an address at once.
 _LETTERS = "A-Za-z0-9\u00c0-\u052f\u0531-\u0587"
 _ADDRESS = (
     rf"(?:[{_LETTERS}{_MARKS_OF_ADDRESS}]|['\u2019](?!s\W*$)|\([^\s()]*\))+(?<![.,;:!?'\u2019])"
@@ -138,7 +138,7 @@ def find_kinds(text: TextCharacters, version: int = VERSION) -> Iterator[tuple[s
     """Yield the stretches of a text that are of a kind: the kind, and where the stretch begins and
     ends. Each is within one chunk.
 
-    ``version``: the version of the patterns that the tokenizer was trained with.
+    ``version`` is the version of the patterns that the tokenizer was trained with.
     """
     kinds, following = text.kinds[:-1], text.kinds[1:]
     hints = (_HINTS if version == 1 else _HINTS_NOW)[kinds] & (following > PARAGRAPH)
@@ -160,7 +160,7 @@ def join_abbreviations(
     """Mark the places within abbreviations that contain marks or digits, such as *z.B.*; see
     joined_places().
 
-    ``abbreviations``: as folded() gives them.
+    ``abbreviations`` are as folded() gives them.
     """
     if not abbreviations:
         return
@@ -184,7 +184,7 @@ def whole_kinds(text: TextCharacters, tokens: np.ndarray) -> list[str]:
     or the treebank has too few occurrences.
 
     Args:
-        text: of the treebank.
+        text: the text of the treebank.
         tokens: int32[2, tokens], where each of its tokens begins and ends.
     """
     ends = np.zeros(len(text.kinds) + 1, np.bool_)

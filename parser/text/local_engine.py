@@ -1,4 +1,4 @@
-"""Parsing of many files by several processes of this machine, each of which loads the model once.
+"""Parsing of many files by several processes on this machine; each process loads the model once.
 
 A process works on one file at a time. When a process dies, for example because memory ran out, the
 files in progress are tried again, one at a time; a file at which a process dies again is given up,
@@ -61,7 +61,7 @@ class _Pool:
     """
 
     def __init__(self, workers: int, work: Work, model_folder: Path, options: ParseOptions) -> None:
-        # Not forked: a forked process would lack the threads of the libraries loaded here.
+        # Not forked: a forked process would not have the threads of the libraries loaded here.
         context = multiprocessing.get_context("spawn")
         self._executor = ProcessPoolExecutor(
             workers, context, begin_child, (work, model_folder, options)

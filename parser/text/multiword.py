@@ -31,11 +31,11 @@ TEMPLATES = (
 )
 PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 
-# A rule is tried with new forms if training saw it with at least this many forms,
-# and with at least this share of the forms that it fits.
+# A rule is tried with new forms if it occurs in training with at least this many forms, and with at
+# least this share of the forms that it fits.
 _LEAST_FORMS, _LEAST_SHARE = 2, 0.08
-# A form that training saw this often is decided by how it was split; a rarer one may be a slip of
-# the annotators.
+# A form that is this frequent in training is split as it was split there; a rarer one may be a slip
+# of the annotators.
 _OFTEN = 4
 # The length of the longest end of a form that a rule rewrites.
 _LONGEST_END = 7
@@ -50,9 +50,9 @@ class Rule(NamedTuple):
     Attributes:
         kind: SUFFIX: the token ends in ``part``; PREFIX: the token begins with ``part``; MARK:
             ``part`` is within the token.
-        part: of the token, folded.
-        words: SUFFIX: what ends the first word, and the words after it; PREFIX: the words before
-            the last one, and what begins the last one; MARK: none, the mark becomes the second
+        part: the part of the token, folded.
+        words: SUFFIX: the end of the first word, and the words after it; PREFIX: the words before
+            the last one, and the beginning of the last one; MARK: none, the mark becomes the second
             word.
     """
 
@@ -133,10 +133,11 @@ class MultiwordRules:
 
     Args:
         exact: words of tokens that no rule gives.
-        rules: by folded form, how often each rule was right for it in training.
-        totals: how often training saw these forms.
+        rules: for each folded form, how often each rule was right for it in training.
+        totals: how often these forms occur in training.
         open_rules: the rules for new forms.
-        seen: returns how often training saw a folded form; 4 stands for any larger number.
+        seen: a function that returns how often a folded form occurs in training; 4 stands for any
+            larger number.
     """
 
     def __init__(
@@ -269,11 +270,11 @@ class MultiwordRules:
 
 
 def _open_rules(support: Mapping[Rule, int], forms: Iterable[str]) -> list[Rule]:
-    """Return the rules that training saw with several forms,
-    and with enough of the forms that they fit.
+    """Return the rules that occur in training with several forms, and with enough of the forms that
+    they fit.
 
-    ``support``: how many forms each rule can split as training does, also beside a rule that more
-    forms have: *you're* may have *you* or *'re* split off, but only *'re* says how *who're* is.
+    ``support`` says how many forms each rule can split as in training, even if another rule fits
+    more forms: *you're* may have *you* or *'re* split off, but only *'re* says how *who're* is.
     """
     parts = {(rule.kind, rule.part) for rule in support}
     fitting = Counter(part for form in forms for part in {*_parts_of(form)} & parts)
@@ -298,7 +299,7 @@ def _parts_of(small: str) -> Iterator[tuple[str, str]]:
 class WordSplitter:
     """A splitter of the multiword tokens of sentences.
 
-    ``weights``: uint16[2^k], of the decision; see decisions.packed().
+    ``weights`` is uint16[2^k], the weights of the decision; see decisions.packed().
     """
 
     def __init__(self, rules: MultiwordRules, weights: np.ndarray) -> None:
@@ -312,7 +313,7 @@ class WordSplitter:
         """Return the words of each token.
 
         Args:
-            forms: of the tokens.
+            forms: the forms of the tokens.
             bounds: the first token of each sentence, and the one after its last.
         """
         words: list[tuple[str, ...]] = [(form,) for form in forms]
@@ -384,7 +385,7 @@ class WordSplitter:
 
     def _hashes(self, form: str) -> tuple[int, int, int]:
         """Return the hashes of a form, of its first two and of its last two characters; for an
-        empty form, those of a blank.
+        empty form, those of a space.
         """
         if (hashes := self._neighbours.get(form)) is None:
             shown = form or " "
@@ -408,8 +409,8 @@ class WordSplitter:
 
 @kernel()
 def scores_of(weights, atoms, templates, keys, scores):
-    """Fill in int64[decisions] with the score of each row of atoms, uint64[decisions, atoms];
-    ``keys``: see score().
+    """Fill in int64[decisions] with the score of each row of atoms, uint64[decisions, atoms]; for
+    ``keys``, see score().
     """
     for row in range(len(atoms)):
         scores[row] = score(weights, atoms[row], templates, keys)

@@ -144,7 +144,7 @@ class TextPipeline:
         """Return the pipeline of a model.
 
         Args:
-            folder: of the model or the run.
+            folder: the folder of the model or the run.
             tokenizer: another tokenizer to use instead,
                 which then also decides where sentences end; see of_file().
             tokens: a member of TokenEnds, or None; with SPACE, the model needs no tokenizer.
@@ -275,7 +275,7 @@ class TextPipeline:
 
         Args:
             source: the text in UTF-8.
-            name: of the text, in errors.
+            name: what errors call the text.
             sentences: where they end.
             ranges: write the place of each token in the text (TokenRange=START:END,
                 in characters from 0).
@@ -339,8 +339,8 @@ class TextPipeline:
         ]
 
     def _joined(self, paragraph: list[list[Token]]) -> list[list[Token]]:
-        """Return the segmenter's sentences,
-        joined where a sentence goes on after a user's abbreviation.
+        """Return the segmenter's sentences, joined where a sentence continues after a user's
+        abbreviation.
         """
         if not self._abbreviations:
             return paragraph
@@ -439,7 +439,7 @@ def _with_misc(
         before: the space before it, if it is the first with a token.
         begins: whether a paragraph begins with it.
         after: the space after its last token.
-        ends: of paragraphs.
+        ends: the ends of paragraphs.
         ranges: write TokenRange.
     """
     # a NUL counts as a space, and CoNLL-U cannot hold it
@@ -561,7 +561,7 @@ def conllu_source(
 
     Args:
         pipeline: splits the text; None: the stream is CoNLL-U.
-        name: of the stream, in errors.
+        name: what errors call the stream.
         options: where sentences end, and whether to write the places of tokens.
         warn: called with a warning if the text is CoNLL-U itself.
 

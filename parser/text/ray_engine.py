@@ -23,7 +23,7 @@ from parser.text.worker import Work, begin_parser
 
 # Memory that Ray Data reserves for the outcome of a file, which is short.
 _BLOCK_BYTES = 2**20
-# How often a file is tried if its workers are lost; Ray itself would try for ever.
+# How often a file is tried if its workers are lost; Ray itself would try forever.
 _TRIES = 3
 
 

@@ -132,7 +132,7 @@ class Segmenter:
 
     Args:
         tensors: the weights of a trained SegmenterNetwork, by name.
-        spec: its sizes.
+        spec: the sizes of the network.
         vocabularies: the values of each of ATTRIBUTES.
         threshold: a sentence ends with a token whose probability is higher.
     """
@@ -233,7 +233,7 @@ class Segmenter:
         windows: list[Window],
         all_probabilities: list[np.ndarray],
     ) -> None:
-        """Write the probabilities of the windows' tokens into ``all_probabilities``; ``values``:
+        """Write the probabilities of the windows' tokens into ``all_probabilities``; ``values`` is
         int32[attributes, tokens].
         """
         output = encoder.arithmetic.matrix(

@@ -1,6 +1,6 @@
 """Where sentences end: a decision after each token, from left to right, from the forms, affixes and
-shapes of the tokens around it, from what training says of these forms, from the sentence begun, and
-from the ends of lines.
+shapes of the tokens around it, from the statistics of these forms in training, from the sentence so
+far, and from the ends of lines.
 
 A line end says more if the next word would still have fitted into the line than if the line is
 wrapped. Whether the lines of a paragraph are wrapped is decided from this paragraph only, so that
@@ -62,7 +62,7 @@ _NO_LINE, SHORT_LINE = 1, 5
 _OFTEN, _FEW = 4, 8
 
 _BEFORE, _AFTER = 3, 4
-# Atoms of the token at a distance, such as ``form-1`` and ``form+2``, and of the sentence begun.
+# Atoms of the token at a distance, such as ``form-1`` and ``form+2``, and of the sentence so far.
 _WINDOW = [(row, distance) for row in range(len(ROWS)) for distance in range(-_BEFORE, _AFTER + 1)]
 _HISTORY = ("length", "quotes", "opener", "kopener")
 ATOMS = (
@@ -134,7 +134,7 @@ def find_ends(
 ) -> np.ndarray:
     """Return bool[tokens], whether a sentence ends after each token.
 
-    ``tokens``: int32[2, tokens], as find_tokens() returns them.
+    ``tokens`` is int32[2, tokens], as find_tokens() returns it.
     """
     rows = token_rows(text, tokens, model.forms, powers)
     ends = np.zeros(tokens.shape[1], np.bool_)
@@ -242,8 +242,8 @@ def line_ends(text: TextCharacters, tokens: np.ndarray) -> np.ndarray:
     """Return uint64[tokens], how a line ends after each: 1 no line ends, 2 the line is full, 3
     nearly full, 4 another word would still have fitted.
 
-    It is SHORT_LINE if no line of the paragraph is long enough to be wrapped. ``tokens``:
-    see find_ends().
+    It is SHORT_LINE if no line of the paragraph is long enough to be wrapped. For ``tokens``, see
+    find_ends().
     """
     lines = np.ones(tokens.shape[1], np.uint64)
     if np.any(text.kinds == LINE):
@@ -313,7 +313,7 @@ def quotes_after(quotes, rows, at):
 @kernel()
 def _begins_anew(rows, at, likely):
     """Return whether a token begins a sentence after one of the user's own abbreviations;
-    ``likely``: whether the model says so.
+    ``likely`` says whether the model says so.
 
     A word with a capital does if it often begins sentences, and seldom has a capital within them,
     such as *The*.

@@ -145,7 +145,7 @@ def claim(
 
     Args:
         options: how the files are parsed.
-        tokenizer: for text, the file of the tokenizer.
+        tokenizer: the file of the tokenizer, for text.
         shards: the files to parse.
 
     Raises:

@@ -1,8 +1,8 @@
 """Where tokens end: a decision at each place between two characters, greedily from left to right.
 
-Only places at which tokens both end and go on in training are decided: pairs of classes of
+Only places at which tokens both end and continue in training are decided: pairs of classes of
 characters, such as a letter before an apostrophe. At white space a token ends, unless the language
-has words with blanks in them (``joins``), as Vietnamese does. A dash between two words is a token,
+has words with spaces in them (``joins``), as Vietnamese does. A dash between two words is a token,
 unless training has it within tokens (``dashes``): most treebanks have too few to learn from.
 """
 
@@ -58,11 +58,11 @@ ATOMS = (
     *("rest", "krest", "restn", "head"),  # the chunk from j on, its length, and the chunk up to i
     # classes of the chunk's last and first character, what follows it, what it holds
     *("last", "first", "after", "inside"),
-    # the token begun, its length, and the token begun with the next character
+    # the token so far, its length, and the token so far with the next character
     *("token", "ktoken", "tokenn", "token+1"),
     # the chunks before and after, and the class of the next one's first character
     *("next", "knext", "previous"),
-    # how often training saw the token begun, the rest, the token and one character more
+    # how often the token so far, the rest, and the token with one more character occur in training
     *("known", "known-rest", "known+1"),
     "listed+1",  # whether the token and one character more is a known abbreviation
     *(
@@ -150,7 +150,8 @@ class TokenEndModel(NamedTuple):
 
 def never_seen(weights: np.ndarray) -> np.ndarray:
     """Return bool[classes, classes]: the pairs with letters without case or combining marks that
-    training never saw, for a tokenizer from before cuts() in training/text/examples.py closed them.
+    were never seen in training, for a tokenizer from before cuts() in training/text/examples.py
+    closed them.
     """
     letters = range(LOWER, DIGIT + 1)
     others = [(kind, MARK) for kind in range(LOWER, N_CLASSES)]
@@ -169,8 +170,8 @@ def find_tokens(
     """Return int32[2, tokens]: the first character of each token, and the one after its last,
     in the order of the text.
 
-    ``joined``: bool[characters], whether no token ends between a character and the next one;
-    see kinds.py.
+    ``joined`` is bool[characters], whether no token ends between a character and the next one; see
+    kinds.py.
     """
     bounds = np.empty((2, len(text.codes)), np.int32)
     atoms, keys = np.empty(len(ATOMS), np.uint64), np.empty(len(TEMPLATES), np.uint64)
@@ -182,7 +183,8 @@ def find_tokens(
 def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
     kinds = text.kinds
     n = 0
-    # int64, as a literal 0 is a type of its own, for which all kernels below would be compiled too
+    # int64, because a literal 0 has its own type, for which all kernels below would be compiled as
+    # well
     place = np.int64(0)
     while place < len(kinds):
         if kinds[place] <= PARAGRAPH:
@@ -253,7 +255,7 @@ def ends_abbreviation(kinds, i, j, begun, hashes, forms, powers):
 
 @kernel()
 def is_beside_dash(codes, kinds, i, j):
-    """Return whether one of the characters i and j is a dash, without blanks between two words."""
+    """Return whether one of the characters i and j is a dash, without spaces between two words."""
     if j != i + 1:
         return False
     if is_dash(codes[j]):
@@ -373,8 +375,8 @@ def fill_atoms(atoms, i, j, begun, text, forms, powers):
 
 @kernel(forceinline=True)
 def known(forms, hashed):
-    """Return how often training saw a form, in four steps from 1: never, once,
-    up to four times, more often.
+    """Return how often a form occurs in training, in four steps from 1: never, once, up to four
+    times, more often.
     """
     return (form_value(forms, hashed) >> KNOWN & 3) + 1
 

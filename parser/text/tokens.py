@@ -47,7 +47,7 @@ class Token:
 class TokenizedSentence:
     """A sentence of a text.
 
-    ``begins_paragraph``: whether it is the first sentence of a paragraph.
+    ``begins_paragraph`` says whether it is the first sentence of a paragraph.
     """
 
     tokens: list[Token]
@@ -63,7 +63,7 @@ class SplitSentence(NamedTuple):
     """A sentence that a Splitter finds in a stretch of a text.
 
     Attributes:
-        forms: its tokens as in the text, but with single blanks within them.
+        forms: its tokens as in the text, but with single spaces within them.
         words: the words of each; of most tokens only the form.
         places: where each token begins and ends in the stretch, in characters.
         lines: how a line ends after each; see sentence_ends.line_ends().
@@ -120,7 +120,7 @@ def text_of(tokens: Iterable[Token]) -> str:
 
 
 _NO_BREAK = "\u00a0"
-# A word between blanks; a NUL counts as a space.
+# A word between spaces; a NUL counts as a space.
 _WORD = re.compile(rf"(?:[^\s\0]|{_NO_BREAK})+")
 
 
@@ -151,7 +151,7 @@ def conllu_rows(
     """Yield the ten columns of each line of a sentence in CoNLL-U.
 
     Args:
-        tokens: of the sentence.
+        tokens: the tokens of the sentence.
         columns: for each word, the seven columns between FORM and MISC; None: they are ``_``.
     """
     empty = [EMPTY] * 7

@@ -28,11 +28,11 @@ class Evaluation:
     """Parses dev and test, and measures the scores, after each epoch and at the end of a run.
 
     Attributes:
-        model: training changes it.
-        corpus: it has the dev and test splits.
+        model: the model, which training changes.
+        corpus: the corpus with the dev and test splits.
         single_root: whether parses have exactly one child of the root.
-        lattice_beam: the beam for lattices if all else is parsed greedily;
-            None if there are no lattices.
+        lattice_beam: the beam for lattices if everything else is parsed greedily; None if there are
+            no lattices.
     """
 
     model: TrainedModel | LinearModel
@@ -44,7 +44,7 @@ class Evaluation:
         """Return the metrics of a split, parsed with this search; None if there is no such split.
 
         With lattices, the metrics are for the words found in them; LAS on the gold paths is added.
-        ``int8``: with 8-bit products, which need an encoder.
+        ``int8`` says whether products are in 8 bits, which needs an encoder.
         """
         gold: GoldSplit | None = getattr(self.corpus, split)
         if gold is None:

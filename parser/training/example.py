@@ -9,7 +9,7 @@ from parser.conllu.checks import EMPTY, HEAD, LEMMA
 from parser.data.treebank import Treebank, read_again
 from parser.text.tokens import conllu_lines, text_of, tokens_of
 
-# Its length in words.
+# The length of an example sentence, in words.
 _SHORT = range(4, 10)
 
 
@@ -17,8 +17,8 @@ def example_sentence(treebank: Treebank, paths: Sequence[str]) -> str | None:
     """Return the CoNLL-U of a short sentence without its tree, to try a model with;
     None if no sentence is short.
 
-    Of the short sentences whose # text fits forms and SpaceAfter=No, it is the first one that ends
-    in punctuation, or else the first one.
+    It is the first short sentence that ends in punctuation, or the first short one if none does;
+    its # text must fit forms and SpaceAfter=No.
 
     ``paths``: the files that the treebank was read from.
     """

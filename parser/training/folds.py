@@ -10,8 +10,8 @@ from parser.evaluation.gold_split import KNOWN_HEADS, counted_by
 
 
 def pool_folds(folds: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the metrics.json of all folds: the test score is over every sentence of a small
-    treebank.
+    """Return metrics for all folds, in the form of metrics.json: the test score is over every
+    sentence of a small treebank.
 
     Args:
         folds: the metrics of at least two runs, each tested on its fold.
@@ -55,7 +55,7 @@ def _by_key(measurements: Sequence[dict[str, float]]) -> dict[str, list[float]]:
 
 
 def _pooled(key: str, folds: Sequence[dict[str, Any]]) -> float:
-    """Return the percentage over the words of all folds; the sum for a count."""
+    """Return the percentage over the words of all folds, or the sum if the score is a count."""
     if key == KNOWN_HEADS:  # missing if all heads are known
         return sum(fold["test"].get(key, fold["test_part"]["words"]) for fold in folds)
     having = [fold for fold in folds if key in fold["test"]]

@@ -31,8 +31,8 @@ from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
 from parser.networks.tasks import LemmaScorer
 
-# How often a form with the same tags and lemma counts (once: 0.3 worse on hu's dev part), and how
-# often tags are predicted with dropout.
+# How often a form with the same tags and lemma counts at most (if only once, hu's dev part is 0.3
+# worse), and how often tags are predicted with dropout.
 _TIMES, _DRAWS = 3, 2
 _LEARNING_RATE = 0.004
 
@@ -52,8 +52,8 @@ def learn_task(
         model: a model with this task.
         sentences: the sentences that the vocabularies are made from.
         epochs: how often to learn from each word.
-        seed: of the random numbers drawn here; torch's global generator is left as it was.
-        anew: whether to begin with fresh weights rather than the model's.
+        seed: the seed of the random numbers drawn here; torch's global generator is left as it was.
+        anew: whether to start from new weights rather than from the model's.
     """
     raise TypeError(
         f"nothing learns {task.name}; register a function with "
@@ -162,12 +162,12 @@ class _Outcomes:
     def of(
         self, places: np.ndarray, tag_scores: Mapping[str, Tensor]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bonus of the rules in parsing, float32[m, rules],
-        and which rules are wrong, bool[m, rules].
+        """Return the bonus that the rules have in parsing, float32[m, rules], and which rules are
+        wrong, bool[m, rules].
 
         Args:
             places: int64[m], the places of the words among all tokens.
-            tag_scores: by task, float32[m, values], the scores of the words' tags.
+            tag_scores: for each task, float32[m, values], the scores of the words' tags.
         """
         known_lemmas = self._lemmas.known
         gained = np.zeros((len(places), len(self._lemmas.rules.symbols)), np.float32)

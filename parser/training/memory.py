@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import os
 
-# Parameters of mallopt(3), and their values. Memory is never returned; up to a gigabyte is taken
-# from the heap, and the heap grows by 64 MiB at a time.
+# Parameters of mallopt(3), and their values. Memory is never returned; allocations of up to a
+# gigabyte come from the heap, which grows by 64 MiB at a time.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 _OPTIONS = {_TRIM_THRESHOLD: -1, _TOP_PAD: 64 << 20, _MMAP_THRESHOLD: 1 << 30}
 # With one of these variables, users set an option themselves.
@@ -21,7 +21,8 @@ _VARIABLES = "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESHOLD
 def keep_freed_memory() -> bool:
     """Let this process keep freed memory for later allocations.
 
-    Return whether it does: only glibc can, and environment variables that set its options win.
+    Return whether it does: only glibc can, and environment variables that set its options take
+    precedence.
     """
     if any(variable in os.environ for variable in _VARIABLES):
         return False

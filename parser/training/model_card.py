@@ -62,7 +62,7 @@ class ModelCard(Observer):
         self._command = shlex.join(_FOLDERS.sub(r"\1", word) for word in shlex.split(command))
 
     def on_start(self, start: RunStart) -> None:
-        """Note the data that the run is made from: its files, and the cards of other models, may
+        """Record the data of the run now, because its files, and the cards of other models, may
         change while it trains.
         """
         self._start, plan, sums = start, start.plan, start.manifest.files
@@ -101,8 +101,8 @@ class ModelCard(Observer):
             )
 
     def _facts(self) -> list[str]:
-        """Return date and size; the language, if files are named as in Universal Dependencies; the
-        speed, if there is dev.
+        """Return date and size; the language, if files are named as in Universal Dependencies; and
+        the speed, if there is a dev split.
         """
         codes = sorted(
             {*re.findall(r"treebank\.train\S* \| ([a-z]{2,3})_\w+-ud-", "\n".join(self._rows))}
@@ -136,8 +136,8 @@ class ModelCard(Observer):
         return facts
 
     def _origins(self) -> list[str]:
-        """Return where each of the model's parts comes from, the start model or this run; empty
-        without ``start``.
+        """Return where each of the model's parts comes from: the model of ``start``, or this run.
+        Empty without ``start``.
         """
         start, plan, corpus = self._start, self._start.plan, self._start.corpus
         if plan.start is None:
@@ -170,7 +170,7 @@ class ModelCard(Observer):
         ]
 
     def _card(self, metrics: dict[str, Any], facts: list[str]) -> str:
-        """Return the card, Markdown; ``metrics``: the content of metrics.json."""
+        """Return the card in Markdown; ``metrics`` is the content of metrics.json."""
         train, folder = metrics["train"], self._start.folder / MODEL
         attributes = read_json(folder, VOCABULARIES)["attributes"]
         tags = tags_read(attributes)
@@ -219,7 +219,7 @@ Trained by optimal-step on {learned}. {settings}.
 | setting | file | SHA-256 | licence |
 |---|---|---|---|
 {chr(10).join(self._rows)}
-{"".join([chr(10), "## What is from where", chr(10) * 2, *origins] if origins else [])}
+{"".join([chr(10), "## Where the parts come from", chr(10) * 2, *origins] if origins else [])}
 ## Scores
 
 Percentages, {conditions}. {_KINDS_OF_LAS}
@@ -241,9 +241,9 @@ def _arithmetic(metrics: dict[str, Any]) -> list[str]:
     if (lost := metrics.get("int8_lost_las")) is None:
         return []
     used = (
-        "products of 8 bits, which lose"
+        "8-bit products, which lose"
         if metrics["int8"]
-        else "single precision, as products of 8 bits would lose"
+        else "single precision, because 8-bit products would lose"
     )
     where = "dev" if metrics["dev"] else "the dev part of start"
     return [f"arithmetic: {used} {lost:.2f} LAS on {where} (parse --int8 and --float32 choose)"]

@@ -124,7 +124,7 @@ def train(
             run = Run(plan, manifest, folder, everyone, vectors)
             if plan.tokenizer and (tags := tags_read(run.model.vocabularies.by_attribute)):
                 log.warning(
-                    "tokenizer=characters: this model reads %s, which text lacks; "
+                    "tokenizer=characters: this model reads %s, which text does not have; "
                     "recipe=text needs none",
                     tags,
                 )
@@ -154,7 +154,7 @@ class Run:
     Args:
         manifest: the run's settings and files.
         folder: the run's folder.
-        observers: told of what happens.
+        observers: the observers, which are told what happens.
         vectors: see Corpus.new().
 
     Attributes:

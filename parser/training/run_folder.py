@@ -1,11 +1,11 @@
 """The folder of a run: locked by one process at a time; its checkpoint, manifest and metrics.
 
-While a run trains, it has a checkpoint: one file of tensors, with all else as JSON in its header. A
-resumed run gives the same result. The checkpoint holds what an epoch changes (trained weights,
-optimizer, random generators) and the weights with which the parser explored last. Examples and word
-vectors are made again: settings, files and these weights determine them.
-A checksum detects damage. A finished run leaves model/, metrics.json, and run.json,
-which records its settings and files.
+While a run trains, it has a checkpoint: one file of tensors, with everything else as JSON in its
+header. A resumed run gives the same result. The checkpoint holds what an epoch changes (trained
+weights, optimizer, random generators) and the weights with which the parser explored last. Examples
+and word vectors are made again: settings, files and these weights determine them. A checksum
+detects damage. A finished run leaves model/, metrics.json, and run.json, which records its settings
+and files.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _LOCK = ".lock"
 _EVENTS = "events.out.tfevents.*"
 # In every file of events of a run: its settings, as text or as TensorBoard's hyperparameters.
 _OUR_EVENTS = b"settings/text_summary", b"_hparams_/"
-# A model's folder has one of these; a damaged one has nothing besides these and other parts.
+# A model's folder has one of these files; a damaged one has nothing except these and other parts.
 _MAIN_PARTS = {SETTINGS, VOCABULARIES, TENSORS, WEIGHTS}
 _PARTS = {*_MAIN_PARTS, *TEXT_FILES, TEXT, UDPIPE_TOKENIZER, SUBWORD_TOKENIZER, CARD, EXAMPLE, HELD}
 _MISSING = object()
@@ -67,8 +67,8 @@ _FORMAT = 3  # of checkpoints
 
 
 class RunFolderError(OptimalStepError):
-    """A run cannot use this folder: another process is training in it, something there is not a
-    run's, or its name is not UTF-8; the message says which.
+    """A run cannot use this folder: another process is training in it, something there was not
+    written by a run, or its name is not UTF-8; the message says which.
     """
 
 
@@ -79,7 +79,7 @@ class Manifest:
     Attributes:
         settings: the run's settings as plain values, without those that change no result:
             ``resume``, ``tensorboard`` and ``pretrained.cache``.
-        files: by setting, the SHA-256 of the file that it names.
+        files: for each setting that names a file, the SHA-256 of this file.
     """
 
     settings: dict[str, Any]
@@ -106,7 +106,7 @@ class Manifest:
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Manifest) -> str | None:
-        """Return the differences of another run, for a message; None if there are none."""
+        """Return how another run differs, for a message; None if it does not."""
         if self.settings != other.settings:
             keys = sorted(_differing(self.settings, other.settings))
             return f"other settings ({', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''})"
@@ -138,13 +138,13 @@ def held(folder: Path) -> Iterator[None]:
             yield
     except LockedError as error:
         raise RunFolderError(
-            f"{folder}: process {error.holder or 'of unknown number'} is training in this folder; "
+            f"{folder}: process {error.holder or 'with an unknown id'} is training in this folder; "
             "wait for it, or choose another hydra.run.dir"
         ) from None
 
 
 def check_unused(folder: Path) -> None:
-    """Refuse a folder in which the run would replace what no run has written.
+    """Refuse a folder in which the run would replace something that was not written by a run.
 
     Raises:
         RunFolderError: names the file or folder.
@@ -159,7 +159,7 @@ def check_unused(folder: Path) -> None:
     for name, keys in ((METRICS, {"treebank"}), (MANIFEST, {"settings", "files"})):
         path = folder / name
         if os.path.lexists(path) and not keys <= _object(path).keys():
-            raise RunFolderError(f"{path}: no run of optimal-step has written this; {advice}")
+            raise RunFolderError(f"{path}: this was not written by a run of optimal-step; {advice}")
 
 
 def _is_model(folder: Path) -> bool:
@@ -245,10 +245,10 @@ class Progress:
     Attributes:
         manifest: the run's Manifest as plain values.
         pass_number: the pass under way, from 0.
-        epochs_done: epochs of that pass that are done.
+        epochs_done: how many epochs of that pass are done.
         best_las: the highest dev LAS of the pass so far; None without a dev split,
             or before its first epoch.
-        metrics: by finished pass, then by split (dev, test).
+        metrics: the metrics of finished passes, by pass, then by split (dev, test).
         seconds: wall-clock time by stage so far.
         cpu_seconds: processor time of all processes that have worked on the run so far.
     """
@@ -262,7 +262,7 @@ class Progress:
     cpu_seconds: float = 0.0
 
     def end_pass(self, name: str, metrics: dict[str, Any]) -> None:
-        """Record the end of the pass under way; ``metrics``: by split."""
+        """Record the end of the pass under way; ``metrics`` are by split."""
         self.metrics[name] = metrics
         self.pass_number, self.epochs_done, self.best_las = self.pass_number + 1, 0, None
 

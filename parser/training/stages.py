@@ -44,8 +44,8 @@ class Stage(NamedTuple):
     """A stage of a run.
 
     Attributes:
-        name: for the log at level debug.
-        do: runs it; returns entries of metrics.json.
+        name: its name in the log at level debug.
+        do: the function that runs it, and returns entries of metrics.json.
     """
 
     name: str
@@ -62,7 +62,7 @@ def _choose_arithmetic(run: Run) -> dict[str, Any]:
     """Let the encoder multiply in 8 bits if this costs little LAS on dev;
     the scores of the last pass are then for 8 bits.
 
-    Without scores of dev, a model that is trained further multiplies as before. A resumed run
+    Without scores on dev, a model that is trained further multiplies as before. A resumed run
     chooses again, with the same result.
     """
     model, single = run.model, run.scores["dev"]

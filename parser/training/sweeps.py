@@ -52,7 +52,7 @@ class SweepJob:
 
 
 class JobFolders(Callback):
-    """A note of the folders that hydra chose for the command of this process.
+    """Records the folders that hydra chose for the command of this process.
 
     Attributes:
         sweep: the folder of the sweep; None if this is no sweep.
@@ -110,8 +110,8 @@ def _read_job(path: Path) -> SweepJob:
 
 
 def table(jobs: list[SweepJob]) -> str:
-    """Return a line for each job: number, the settings in which jobs differ, dev and test LAS,
-    seconds; or why it failed.
+    """Return a line for each job: its number, the settings in which jobs differ, dev and test LAS,
+    and seconds; or why it failed.
 
     For jobs that differ only in their seeds, a line with mean and standard deviation follows.
     """

@@ -87,8 +87,8 @@ class Attardi(TransitionSystem):
 
 @kernel()
 def applicable(column, size, buffered, single_root):
-    """Return whether a transition is applicable with ``size`` = k + 1 stack elements; ``buffered``:
-    the buffer has tokens.
+    """Return whether a transition is applicable with ``size`` = k + 1 stack elements; ``buffered``
+    says whether the buffer has tokens.
     """
     if column == 0:
         return buffered

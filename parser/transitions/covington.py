@@ -148,8 +148,8 @@ def _last_without_head(now, row, last):
 
 @kernel()
 def _go_on_in_last_phase(now, row, passes):
-    """Set the stack's size so that its top is the next token without a head; ``passes``: look only
-    below the present top.
+    """Set the stack's size so that its top is the next token without a head; with ``passes``, look
+    only below the present top.
     """
     last = now.stack_sizes[row] - 2 if passes else now.lengths[row]
     now.stack_sizes[row] = _last_without_head(now, row, last) + 1

@@ -155,7 +155,7 @@ def _buffered(now, row, place):
 def fill_transitions(
     now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes
 ):
-    """Fill in the arrays of Transitions, which hold NO_NODE (``blocks``: SHIFT);
+    """Fill in the arrays of Transitions, which hold NO_NODE at the start (``blocks`` holds SHIFT);
     count_transitions() gave ``starts``.
     """
     for r in range(len(rows)):

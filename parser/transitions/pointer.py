@@ -1,15 +1,15 @@
 """Pointer parsing (Fernández-González and Gómez-Rodríguez 2019):
 every token points to its head, from left to right.
 
-The stack is 0..i-1 and keeps all its nodes; the buffer is i..n. The transition of column h makes i,
-the first token of the buffer, a child of h, and moves i onto the stack. h can be any node except i
+The stack is 0..i-1 and keeps all its nodes; the buffer is i..n. The transition in column h makes h
+the head of i, the first token of the buffer, and moves i onto the stack. h can be any node except i
 and its descendants by the heads made. All trees can be made, each in one way. A sentence of n
 tokens takes n transitions. A configuration is final with an empty buffer. No configuration is a
 dead end. With ``single_root`` the root can get a child only while it has none. So it gets exactly
 one: if it has none when only the last token is left, all other tokens descend from that token.
 
-All transitions choose from one block of outputs. Each applicable transition has its own feature
-row, which describes its head by the nodes at the row's own positions:
+All transitions share one block of outputs. Each applicable transition has its own feature row,
+which describes its head by the nodes at the row's own positions:
 
     position    node
     c1 c3       i, i - 1 (its right neighbours are b1 and b2)

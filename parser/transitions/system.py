@@ -67,8 +67,8 @@ class TransitionSystem(ABC):
             have, and no other word may have; None: relations are free.
 
     Attributes:
-        block_sizes: int32[blocks], outputs in each block: 1 for transitions without an arc, else
-            ``n_relations``. The classifier's outputs are in the order of the blocks.
+        block_sizes: int32[blocks], outputs in each block: 1 for transitions without an arc,
+            otherwise ``n_relations``. The classifier's outputs are in the order of the blocks.
         block_starts: int32[blocks], the first output of each block.
         options: further arguments of the system, such as its degree; a model's folder stores them.
     """

@@ -18,8 +18,8 @@ from parser.commands.arguments import Arguments
 from parser.settings.paths import shell_command
 from scripts.benchmarks.measurements import Measurement, write_measurements
 
-# Each is a module of this package with a function ``run``, imported when it is run,
-# as each needs other libraries.
+# Each is a module of this package with a function ``run``. It is imported only when it is run,
+# because each needs different libraries.
 BENCHMARKS = ("oracles", "parsing", "training", "serving")
 
 

@@ -22,8 +22,8 @@ AFTER_UPDATE = 3
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def main(settings: Settings) -> None:
-    """Train for one update. Torch is loaded when training loads it,
-    after it has begun to train word vectors.
+    """Train for one update. Torch is loaded only when training needs it, after the training of word
+    vectors has begun.
     """
     from parser.training.observers import Observer, Update
 

@@ -23,7 +23,7 @@ MODEL, SAMPLE = Path("en"), HOME / "data" / "sample" / "sample-ud-test.conllu"
 
 
 def machine() -> dict[str, Any]:
-    """Return the processor, as far as the system tells, and the system."""
+    """Return the system, and the processor as far as the system reports it."""
     processor = platform.processor()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -36,7 +36,9 @@ def machine() -> dict[str, Any]:
 
 
 def cpu_seconds_of_children() -> float:
-    """Return the processor time of ended child processes; NaN on Windows, which does not tell."""
+    """Return the processor time of ended child processes; NaN on Windows, which does not report
+    it.
+    """
     if sys.platform != "win32":
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
@@ -44,8 +46,8 @@ def cpu_seconds_of_children() -> float:
 
 
 def peak_megabytes() -> float:
-    """Return the peak memory of this process, in units of 2^20 bytes; NaN on Windows,
-    which does not tell.
+    """Return the peak memory of this process, in units of 2^20 bytes; NaN on Windows, which does
+    not report it.
     """
     if sys.platform != "win32":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
@@ -60,12 +62,12 @@ class Measurement:
 
     Attributes:
         label: what was measured, such as ``recipe=paper``.
-        quantity: such as ``decoding, 1 thread``.
-        value: with six significant digits.
-        unit: of the value.
-        processor: of the machine.
-        cores: of the machine.
-        versions: of Python, this project and its libraries.
+        quantity: what was counted or timed, such as ``decoding, 1 thread``.
+        value: the number, with six significant digits.
+        unit: the unit of the value.
+        processor: the processor of the machine.
+        cores: the number of its cores.
+        versions: the versions of Python, this project and its libraries.
         command: the command that measured it.
     """
 

@@ -1,16 +1,16 @@
 """Speed of the oracles: optimal-step benchmark oracles [FILE.conllu ...] [OPTIONS].
 
-It reports CPU microseconds per configuration (the scores of all three steps) within batch calls,
-one thread, for configurations with k + m = 10, 20, ..., and as a mean over whole computations.
-Computations are random and take an optimal step with probability 0.9, or with --models they are the
-explorations of trained parsers. The trees are those of the files, or random without a file,
-original and projectivized.
+It reports how many CPU microseconds the scores of all three steps of a configuration take, within
+batch calls on one thread: for configurations with k + m = 10, 20, ..., and as a mean over whole
+computations. Computations are random and take an optimal step with probability 0.9, or with
+--models they are the explorations of trained parsers. The trees are those of the files, or random
+without a file, original and projectivized.
 
 It also reports whether all oracles give equal scores, and the time to projectivize a tree. For the
 oracles of other systems, and for context_rows with any strategy, it reports the mean time over
 whole random computations, on original trees, or on projectivized trees if the oracle needs them.
-attardi_search is exponential at worst, so random trees for these oracles have at most 60 tokens,
-and trees that it gives up are left out and counted.
+attardi_search is exponential in the worst case. So random trees for these oracles have at most 60
+tokens, and trees on which it gives up are left out and counted.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class How:
 
 
 def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
-    """Return a function that creates the oracle, for each oracle that is exact on such trees,
-    by name.
+    """Return the oracles that are exact on such trees: for each name, a function that creates the
+    oracle.
     """
     names = [name for name in oracles.names(any_gold=not projective) if name not in NOT_TIMED]
     cubic = lambda: NederhofCubic(strategy, drop_non_critical=False, share_chart=False)  # noqa: E731
@@ -199,7 +199,7 @@ def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
     """Return, by name of OF_SYSTEMS, the mean over whole random computations,
     and the number of their configurations.
 
-    If an oracle gives trees up, there is also their number, ``left_out``.
+    If an oracle gives up on some trees, their number is there as well, as ``left_out``.
     """
     some = trees.select(np.random.default_rng(how.seed).permutation(len(trees))[:SENTENCES])
     by_name = {}
@@ -230,7 +230,7 @@ def measure_systems(trees: Trees, how: How) -> dict[str, dict[str, float]]:
 
 
 def projectivization(trees: Trees, repeats: int) -> dict[str, float]:
-    """Return milliseconds per non-projective tree, all in one call."""
+    """Return milliseconds per non-projective tree, with all trees in one call."""
     sentences = np.flatnonzero(~trees.projective)
     if not len(sentences):
         return {"trees": 0}
@@ -264,7 +264,9 @@ def as_table(result: dict[str, Any]) -> str:
     lines += [f"all systems, any strategy {'mean':>35}"]
     for name, entry in result["systems"].items():
         without = (
-            f"  without {entry['left_out']} trees that it gave up" if "left_out" in entry else ""
+            f"  without {entry['left_out']} trees on which it gave up"
+            if "left_out" in entry
+            else ""
         )
         lines.append(f"  {name:50}{entry['mean']:9.2f}{without}")
     lines += [f"projectivization: {result['projectivization']}", f"goals: {result['goals']}"]
@@ -272,7 +274,7 @@ def as_table(result: dict[str, Any]) -> str:
 
 
 def goals(result: dict[str, Any]) -> dict[str, float]:
-    """Return the numbers that this project makes promises about, if the trees are long enough."""
+    """Return the numbers for which this project has goals, if the trees are long enough."""
     projectivized, original = result["projectivized"], result["original"]
     reached = {
         "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
@@ -306,14 +308,14 @@ def run(
     """Measure.
 
     Args:
-        files: CoNLL-U with the trees; without files, trees are random.
+        files: CoNLL-U files with the trees; without files, trees are random.
         strategy: which computations count as optimal.
         optimal_probability: the probability that a computation takes an optimal step.
         sizes: the values of k + m.
         repeats: repetitions, of which the median is taken.
-        random_trees: their number, without files.
-        longest: tokens of the longest random tree.
-        seed: of random trees and computations.
+        random_trees: the number of random trees, without files.
+        longest: the number of tokens of the longest random tree.
+        seed: the seed of random trees and computations.
         models: arc-standard models whose predictions are followed, one for each file; None:
             random computations.
 
@@ -381,7 +383,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--optimal-probability",
         type=float,
         default=0.9,
-        help="of an optimal step (default: %(default)s)",
+        help="the probability of an optimal step (default: %(default)s)",
     )
     parser.add_argument(
         "--sizes",

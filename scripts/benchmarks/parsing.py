@@ -7,8 +7,8 @@ second and per second of CPU time:
 
 * decoding: encoded sentences to trees; the files are read before;
 * end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
-* reading, and rows of words if they are computed before the steps: the parts that can be measured
-  alone; the other parts are computed from these (microseconds_per_word());
+* reading, and computing the rows of words if this is done before the steps: only these parts can be
+  measured by themselves; the other parts are computed from them (microseconds_per_word());
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one
   thread, with a given model or a model trained for this;
 * spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread,
@@ -91,8 +91,8 @@ _SPACY_ITERATIONS = 5
 
 @dataclass(frozen=True)
 class TimedTask:
-    """A job: a freshly loaded model parses this many words; ``model``: the folder of another model
-    than the one measured.
+    """A job: a freshly loaded model parses this many words; ``model``: the folder of a model other
+    than the one that is measured.
     """
 
     words: int
@@ -121,7 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=int,
         default=os.cpu_count(),
-        help="number to compare with one thread (default: all, %(default)s)",
+        help="number of threads to compare with one (default: all, %(default)s)",
     )
     parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
     parser.add_argument(
@@ -196,13 +196,13 @@ def run(
     Args:
         model: a model folder.
         files: CoNLL-U with tags; none: the test part of the sample treebank.
-        threads: number of threads to compare with one thread.
+        threads: the number of threads to compare with one thread.
         udpipe: a model of UDPipe 1 to compare with.
-        udpipe_train: CoNLL-U to train such a model on, instead.
-        udpipe_iterations: of its training.
+        udpipe_train: CoNLL-U to train such a model on instead.
+        udpipe_iterations: the number of iterations of its training.
         spacy: the folder of a pipeline of spaCy to compare with.
-        spacy_train: CoNLL-U to train such a pipeline on, instead.
-        over: other models whose decoding is compared, with names for the ratios.
+        spacy_train: CoNLL-U to train such a pipeline on instead.
+        over: other models to compare decoding with, and their names in the ratios.
         beam: sizes of beams.
         times: how often each job is measured.
         repeat: also parse the text repeated this many times; 1: do not.
@@ -413,9 +413,9 @@ def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udp
     """Return UDPipe's parser; None if neither a model nor a file is given.
 
     Args:
-        model: its model.
-        train: CoNLL-U to train a model on, instead.
-        iterations: of the training.
+        model: the file of the model.
+        train: CoNLL-U to train a model on instead.
+        iterations: the number of iterations of the training.
 
     Raises:
         OptimalStepError: UDPipe is not installed, there is no such file, or UDPipe refuses it.
@@ -435,8 +435,8 @@ def spacy_parser_of(pipeline: Path | None, train: Path | None) -> Spacy | None:
     """Return spaCy's parser; None if neither a pipeline nor a file is given.
 
     Args:
-        pipeline: its folder.
-        train: CoNLL-U to train a pipeline on, instead.
+        pipeline: the folder of the pipeline.
+        train: CoNLL-U to train a pipeline on instead.
 
     Raises:
         OptimalStepError: spaCy is not installed, or there is no such pipeline or file.
@@ -480,8 +480,8 @@ def has_word_rows(model: ParserModel) -> bool:
 
 
 def make_word_rows(model: ParserModel, sentences: Sentences) -> None:
-    """Compute the rows that decoding needs before its first step, for each token signature,
-    or with an encoder each word.
+    """Compute the rows that decoding needs before its first step: one for each token type, or with
+    an encoder for each word.
     """
     parser = search_for(model)
     assert isinstance(parser, CompiledParser)
@@ -512,12 +512,13 @@ def parse_command(model: Path, int8: bool | None = None) -> list[str]:
 def seconds_of_processes(
     ours: list[str], text: bytes, udpipe: str | None, times: int
 ) -> dict[str, list[float]]:
-    """Return CPU seconds of processes that parse the text; NaN where the system does not tell.
+    """Return CPU seconds of processes that parse the text; NaN where the system does not report
+    them.
 
     Args:
         ours: the command of parse_command().
         text: their input.
-        udpipe: a model of UDPipe 1, to measure it too.
+        udpipe: a model of UDPipe 1 to measure as well.
         times: how often each is measured.
     """
     commands = {OURS: ours}

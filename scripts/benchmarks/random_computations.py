@@ -1,4 +1,5 @@
-"""Random computations, optimal to a given degree, and random trees for them, for the benchmarks.
+"""Random computations for the benchmarks, in which steps are optimal with a given probability, and
+random trees for them.
 
 A computation is a sequence of configurations. Computations of many sentences are made in batches,
 as in training: batch i holds configuration i of each sentence whose computation is that long. A

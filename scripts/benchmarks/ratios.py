@@ -50,10 +50,11 @@ def repeated(times: int) -> str:
 
 
 def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
-    """Return the speed of one thread over UDPipe and spaCy, by CPU time a word,
-    and of ``threads`` over one, by the clock.
+    """Return the speed of one thread relative to UDPipe and spaCy, by CPU time per word, and of
+    ``threads`` relative to one, by the clock.
 
-    Over UDPipe also the speed on the text repeated ``repeat`` times, and of decoding alone.
+    Relative to UDPipe, also the speed on the text repeated ``repeat`` times, and that of decoding
+    alone.
     """
     ratios = {}
     if UDPIPE in times and repeat > 1:
@@ -98,8 +99,8 @@ def decoding_over(name: str) -> str:
 
 
 def beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
-    """Return, by CPU time, words/s of a beam times its size over words/s of greedy parsing, and our
-    beam of 5 over UDPipe's.
+    """Return two ratios, by CPU time: words/s of a beam, times its size, divided by words/s of
+    greedy parsing; and the speed of our beam of 5 relative to UDPipe's.
     """
     ratios = {
         f"{name}, words/s x size over greedy": beam.size

@@ -92,9 +92,9 @@ def run(
 
     Args:
         model: the folder of a model.
-        file: CoNLL-U that documents are taken from.
+        file: CoNLL-U from which documents are taken.
         clients: number of clients at a time.
-        seconds: duration.
+        seconds: how long the measurement takes.
 
     Raises:
         OptimalStepError: the file has no sentences, or the server does not start.
@@ -170,7 +170,8 @@ def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     ) as process:
         assert process.stderr is not None
         said, address = "", ""
-        # What the server says after this is read and dropped: it waits when a pipe is full.
+        # Later output of the server is read and dropped, because the server waits when a pipe is
+        # full.
         rest = Thread(target=deque, args=(process.stderr, 0))
         try:
             # the first may be about kernels that are compiled
@@ -192,7 +193,7 @@ def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def resident_megabytes(pid: int) -> float:
-    """Return the memory that a process uses (Linux); 0 where the system does not tell."""
+    """Return the memory that a process uses (Linux); 0 where the system does not report it."""
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         return 0.0

@@ -70,8 +70,8 @@ def train(text: str, target: Path, iterations: int, seed: int = 1) -> None:
     Args:
         text: CoNLL-U to train on.
         target: the folder of the pipeline.
-        iterations: over the sentences.
-        seed: of spaCy's random numbers.
+        iterations: the number of iterations over the sentences.
+        seed: the seed of spaCy's random numbers.
 
     Raises:
         OptimalStepError: spaCy is not installed.

@@ -5,7 +5,7 @@ in one process, in turn, once an epoch:
 
 * an epoch of updates, without making the examples;
 * only the matrix products of these updates, by the same library and by torch.mm, for an MLP with
-  the vectors of all slots side by side. An MLP whose vectors are trained needs a fifth of these
+  the vectors of all slots concatenated. An MLP whose vectors are trained needs a fifth of these
   products (parser/training/compiled/embedded_layer.py), so an epoch may take less time than they
   do;
 * an exploration of the second pass, with the oracle; and its share of the time of a second pass
@@ -194,8 +194,8 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
 
 
 class _Measurements(Observer):
-    """A note of the seconds of epochs and explorations;
-    it repeats the matrix products of each epoch right after it.
+    """Records the seconds of epochs and explorations, and repeats the matrix products of each epoch
+    right after it.
     """
 
     def __init__(self, seconds: dict[str, list[float]]) -> None:
@@ -276,7 +276,7 @@ def seconds_of_encoder(
 
     Args:
         classifier, examples, batch_size, multiply: as in seconds_of_products().
-        lengths: int[sentences], words of the sentences.
+        lengths: int[sentences], the number of words of each sentence.
     """
     batches = list(batches_of(lengths, examples, batch_size))
     left = torch.zeros(
@@ -291,12 +291,12 @@ def seconds_of_encoder(
 
 
 def ratio(dividends: list[float], divisors: list[float]) -> float:
-    """Return the median ratio of measurements that were made in turn."""
+    """Return the median ratio of measurements that were made alternately."""
     return statistics.median(a / b for a, b in zip(dividends, divisors, strict=True))
 
 
 def exploration_percent(exploration: float, epoch: float, settings: Settings) -> float:
-    """Return the percentage of explorations in the time of a second pass, from the seconds of one
+    """Return the percentage of a second pass's time that explorations take, from the seconds of one
     exploration and one epoch.
     """
     epochs, every = settings.second_pass.epochs, settings.second_pass.explore_every
@@ -335,13 +335,13 @@ Shape = tuple[int, int, int]
 def batches_of(
     lengths: np.ndarray, examples: int, batch_size: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield batches as in SentenceObjective, without its noise: tokens of each sentence,
-    with the root, and the examples.
+    """Yield batches as in SentenceObjective, without its noise: the number of tokens of each
+    sentence, with the root, and the number of examples.
 
     Args:
-        lengths: int[sentences], words of the sentences of an epoch.
-        examples: of an epoch, the same number for each word.
-        batch_size: approximate number of examples of a batch.
+        lengths: int[sentences], the number of words of each sentence of an epoch.
+        examples: the number of examples of an epoch, the same for each word.
+        batch_size: the approximate number of examples of a batch.
     """
     ordered = np.sort(lengths)
     ends = np.cumsum(ordered) * (examples / ordered.sum())
@@ -360,9 +360,9 @@ def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> I
     characters and tags are left out, so they appear as overhead.
 
     Args:
-        classifier: with an encoder.
-        lengths: int[sentences], tokens of each sentence, with the root.
-        examples: of all sentences.
+        classifier: a classifier with an encoder.
+        lengths: int[sentences], the number of tokens of each sentence, with the root.
+        examples: the number of examples of all sentences.
     """
     tokens = classifier.tokens
     assert isinstance(tokens, BiLSTM)

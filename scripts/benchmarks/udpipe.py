@@ -1,9 +1,8 @@
 """UDPipe 1 (Straka and Strakova 2017) for comparison: training, tokenizing, tagging, parsing.
 
-It needs the package ufal.udpipe (extra ``peers``). Training is reproducible,
-as UDPipe fixes its seeds.
-``python -m scripts.benchmarks.udpipe MODEL`` parses standard input,
-as a whole process to compare with.
+It needs the package ufal.udpipe (extra ``peers``). Training is reproducible, because UDPipe fixes
+its seeds. ``python -m scripts.benchmarks.udpipe MODEL`` parses standard input, as a whole process
+to compare with.
 """
 
 from __future__ import annotations
@@ -135,8 +134,8 @@ def trained_model(
 
     Args:
         train_on: sentences, see read_conllu().
-        held_out: sentences for early stopping; may be empty.
-        name: of the sentences, in errors.
+        held_out: sentences for early stopping; may be an empty list.
+        name: what errors call the sentences.
         tokenizer, tagger, parser: options of each part; None: do not train it.
 
     Raises:
@@ -198,7 +197,7 @@ def train(
 
     Args:
         text: CoNLL-U to train on.
-        name: of the text, in errors.
+        name: what errors call the text.
         target: the file of the model.
         tagger: options of the tagger; None: train no tagger.
         parser: options of the parser; None: train no parser.
@@ -287,8 +286,8 @@ def train_tokenizer(
     Args:
         train: files of CoNLL-U to learn from; the text comes from the forms and SpaceAfter=No.
         dev: CoNLL-U to choose the epoch on.
-        target: the file that it is written to.
-        options: of UDPipe.
+        target: the file to write the tokenizer to.
+        options: UDPipe's options.
         sentences: choose the epoch by the sum of the F1 of tokens and of sentences;
             otherwise by tokens alone.
 

@@ -22,10 +22,10 @@ def read(text: str, **options):
         ("1\ta" + "\t_" * 12 + "\n", "14 columns .*CoNLL-2009"),
         (
             "1 the\t_\tDET" + "\t_" * 6 + "\n",
-            "9 columns .*: some seem to be separated by blanks; separate them by tabs",
+            "9 columns .*: some seem to be separated by spaces; separate them by tabs",
         ),
-        ("1\tthe _ DET _ _ 2 det _ _\n", "2 columns .*: some seem to be separated by blanks"),
-        ("1\ta b\t_\tX _" + "\t_" * 5 + "\n", "9 columns .*: some seem to be separated by blanks"),
+        ("1\tthe _ DET _ _ 2 det _ _\n", "2 columns .*: some seem to be separated by spaces"),
+        ("1\ta b\t_\tX _" + "\t_" * 5 + "\n", "9 columns .*: some seem to be separated by spaces"),
         ("1\tthis is a plain text that has a tab\n", "2 columns .*write _ in an empty one"),
         ("1\ta" + "\t_" * 7 + "\n", "9 columns .*write _ in an empty one"),
         ("A dog.\n", "plain text can only be parsed: optimal-step parse --text"),

@@ -129,7 +129,7 @@ BAD_SENTENCES = [
     ),
     (WORDS.replace(SECOND_WORD, SECOND_WORD[:-1] + "\t_\n"), 4, "11 columns"),
     (WORDS.replace("\t_\n", "\t_\t\n"), 3, "11 columns"),
-    (WORDS.replace("\t", "    "), 3, "1 column where CoNLL-U has 10: they are separated by blanks"),
+    (WORDS.replace("\t", "    "), 3, "1 column where CoNLL-U has 10: they are separated by spaces"),
     ("All happy families are alike.\n", 3, "1 column"),
     (WORDS + "word\n", 5, "1 column"),
     (" #\n" + WORDS, 3, "1 column"),

@@ -228,7 +228,7 @@ def test_tags_unlike_those_of_training_are_told(model):
         model, b"".join(line(i, "a", "_", "a" if i < 9 else "new", "_", "a") for i in range(1, 11))
     )
     assert parsed.warnings() == [
-        "20.0% of the words have a value of upos that training never saw; "
+        "20.0% of the words have a value of upos that was never seen in training; "
         "tag the input as the training data was"
     ]
     _, parsed = in_chunks(model, line(1, "new", "_", "a", "_", "a"))

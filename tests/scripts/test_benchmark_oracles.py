@@ -153,7 +153,7 @@ def test_trees_that_a_search_gives_up_are_left_out_and_counted(monkeypatch):
         "projectivization": 1,
         "goals": 2,
     }
-    assert f"without {found['left_out']} trees that it gave up" in benchmark.as_table(result)
+    assert f"without {found['left_out']} trees on which it gave up" in benchmark.as_table(result)
 
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")

@@ -154,8 +154,8 @@ def test_packs_of_before_have_a_dash_for_what_was_not_measured():
     now = _entry(**{WRITTEN: {"capitals": scores}, OTHERS: {"UD_X-Y 2.16": other}}, LAS=84.0)
     page = make_models.tables({"old": _entry(LAS=83.0), "new": now})
     ways = (
-        "| name | as it is | capitals | lower case | typographic quotes | NFD | a paragraph a "
-        "line |"
+        "| name | as it is | capitals | lower case | typographic quotes | NFD | one paragraph "
+        "per line |"
     )
     assert page.count(ways) == 2
     none = " | \u2013"
@@ -178,12 +178,12 @@ def test_the_card_says_in_a_line_what_other_ways_to_write_cost(tmp_path):
     make_models._add_to_card(card, make_models.MODELS["vi"], measured, "UD_X")
     lines = card.read_text(encoding="utf-8").splitlines()
     assert (
-        "From text that is written in another way: 80.50 (-3.50) in capitals, 84.00 (+0.00) in "
-        "NFD, 83.00 (-1.00) with a paragraph a line." in lines
+        "From text that is written in other ways: 80.50 (-3.50) in capitals, 84.00 (+0.00) in "
+        "NFD, 83.00 (-1.00) with one paragraph per line." in lines
     )
     assert "On UD_X-Y 2.16 (spoken): 90.00 with the gold words." in lines
     assert (
-        "The model is derived from UD_X, and is passed on under CC BY-SA 4.0. The treebank's text"
+        "The model is derived from UD_X, and is distributed under CC BY-SA 4.0. The treebank's text"
         in "\n".join(lines)
     )
     assert "UDPipe" not in "\n".join(lines)

@@ -68,7 +68,7 @@ def test_a_command_that_has_left_says_what_to_type_instead(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["optimal-step", "recombine", "a.conllu"])
     with pytest.raises(
         SystemExit,
-        match=r"^error: the command recombine has left: .*treebank.train=\[TRAIN,PARSED\]",
+        match=r"^error: the command recombine has been removed: .*treebank.train=\[TRAIN,PARSED\]",
     ):
         __main__.main()
 

@@ -116,7 +116,7 @@ PARSED = UNTAGGED.replace("_\t_\t_\t_\n", "0\troot\t_\t_\n")
             ["--allow-missing-columns"],
             0,
             PARSED,
-            "100.0% of the words have a value of upos that training never saw",
+            "100.0% of the words have a value of upos that was never seen in training",
         ),
         (
             "not a word\n\n",

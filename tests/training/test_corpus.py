@@ -161,5 +161,5 @@ def test_parts_that_training_has_seen_are_told(tmp_path, sentences, caplog):
     ]
     assert told == [
         f"{dev}: 2 of 2 sentences are also in the training part; "
-        "scores on them say nothing of new ones"
+        "scores on them say nothing about new ones"
     ]

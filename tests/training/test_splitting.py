@@ -53,8 +53,8 @@ def test_a_run_gives_the_folder_of_the_model_a_tokenizer_that_splits_its_text(
     assert [sentence.forms for sentence in found] == [SENTENCES[0], SENTENCES[2], SENTENCES[1]]
     assert not (folder / SEGMENTER).exists()  # nothing is chosen without dev
     assert (
-        "tokenizer=characters: this model reads UPOS, which text lacks; recipe=text needs none"
-        in caplog.messages
+        "tokenizer=characters: this model reads UPOS, which text does not have; "
+        "recipe=text needs none" in caplog.messages
     )
 
 
@@ -175,7 +175,7 @@ def test_the_command_gives_a_folder_a_tokenizer(tmp_path, treebank, monkeypatch,
     train_tokenizer.main()
     said = capsys.readouterr().out
     assert f"{folder / TOKENIZER}: written" in said
-    assert "this model reads UPOS, which text lacks" in said
+    assert "this model reads UPOS, which text does not have" in said
     assert not (folder / UDPIPE_TOKENIZER).exists()
     assert [one.forms for one in CharacterTokenizer.load(folder).split("Ma is jön.")] == [
         SENTENCES[2]

@@ -53,7 +53,7 @@ class Attributes(WordPart):
         return rows
 
     def unseen(self, sentences: Sequence[AttributeColumns]) -> list[list[bool]]:
-        """Return bool[sets, tokens], whether the value has an element that training never saw."""
+        """Return bool[sets, tokens], whether the value has an element unseen in training."""
         unseen = []
         for attribute in self.sets:
             vocabulary = self.by_attribute[attribute]
@@ -67,7 +67,7 @@ class Attributes(WordPart):
     def unknown_counts(
         self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE
     ) -> dict[str, int]:
-        """Return, by attribute, how many tokens have a value that training never saw; a set counts
+        """Return, for each attribute, how many tokens have a value unseen in training; a set counts
         if it has an unseen element.
 
         Args:

@@ -16,7 +16,7 @@ from parser.data.vocabulary import UNKNOWN, Vocabulary
 from parser.model_folder import Contents, strings
 from parser.network_spec import CharacterSpec, ClassifierSpec, Shapes, prefixed
 
-# Rarer characters count as unknown: so a model learns to handle characters that training never saw.
+# Rarer characters count as unknown, so that a model learns to handle characters unseen in training.
 _MIN_COUNT = 2
 
 

@@ -2,8 +2,9 @@
 text, and of these the best.
 
 A multilingual encoder has a quarter of a million pieces, of which one language needs a few
-thousand. A form whose piece is gone is segmented into smaller ones, by the tokenizer's own scores.
-Tokenizers of other kinds keep all pieces: in WordPiece and BPE, pieces depend on one another.
+thousand. A form whose piece is not kept is segmented into smaller ones, by the tokenizer's own
+scores. Tokenizers of other kinds keep all pieces: in WordPiece and BPE, pieces depend on one
+another.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ def kept_pieces(
     most: int | None = None,
     always: Collection[int] = (),
 ) -> np.ndarray | None:
-    """Return int64[kept], in order, the places of the pieces that are kept; None: all,
-    as this is no unigram model.
+    """Return int64[kept], in order, the places of the pieces that are kept; None: all, because this
+    is not a unigram model.
 
     Args:
         model: the model in the description of a tokenizer,

@@ -36,7 +36,7 @@ class PretrainedWish(Protocol):
     cache: str | None
     """The folder of its vectors of training sentences."""
     layers: int | None
-    """How many of its layers are computed, the first ones; None: all."""
+    """How many of its layers are computed, from the first one on; None: all."""
     pieces: int | None
     """How many pieces of its vocabulary are kept if training changes it; None:
     all of the training part's scripts.
@@ -114,14 +114,16 @@ class WordPart(ABC):
 
     @classmethod
     def files(cls, named: str) -> dict[str, Path]:
-        """Return, by name, the files that a new part reads from the folder named by ``setting``."""
+        """Return the files that a new part reads from the folder named by ``setting``, by their
+        names.
+        """
         return {}
 
     @classmethod
     def refuse_start(cls, wanted: PartWishes, known: WordPart | None) -> str | None:
         """Return why the settings do not fit a model that is trained further; None if they fit.
 
-        ``known``: the part of that model; None if it has none.
+        ``known`` is the part of that model; None if it has none.
         """
         return None
 
@@ -163,8 +165,8 @@ class WordPart(ABC):
         return {}
 
     def vectors(self) -> dict[str, np.ndarray]:
-        """Return, by name of a table, float[rows, size], the vectors that training begins with;
-        other tables begin with random vectors.
+        """Return, for each table with such vectors, float[rows, size], the vectors that training
+        starts from, by the table's name; other tables start from random vectors.
         """
         return {}
 

@@ -469,8 +469,8 @@ class PretrainedTokenizer(PieceReader):
 
     @classmethod
     def needed_by(cls, model: Path, name: str, sums: Mapping[str, str]) -> PretrainedTokenizer:
-        """Return the tokenizer of the encoder that a model holds,
-        or else of the one that it was trained with.
+        """Return the tokenizer of the encoder that a model holds, or of the one that it was trained
+        with.
 
         Args:
             model: the model's folder.

@@ -305,14 +305,14 @@ def read_tokenizer(path: Path) -> dict[str, Any]:
 def tokenizer_of_forms(description: dict[str, Any]) -> dict[str, Any]:
     """Return the description of a tokenizer, changed to segment single forms.
 
-    It finds no special tokens in forms; a byte-level tokenizer sees a blank before each form.
+    It finds no special tokens in forms; a byte-level tokenizer sees a space before each form.
     """
     description, model = {**description}, description.get("model", {})
     special = {
         token["content"] for token in description.get("added_tokens", []) if token["special"]
     }
-    # Its vocabulary contains the special tokens. A blank is added to them, so that they are never
-    # found: no piece has a blank.
+    # Its vocabulary contains the special tokens. A space is added to them, so that they are never
+    # found: no piece has a space.
     if model.get("type") == "Unigram":
         vocabulary = [
             [f"{piece} " if piece in special else piece, score] for piece, score in model["vocab"]

@@ -1,10 +1,10 @@
 """Segmentation into pieces by a unigram model (Kudo 2018), for plain tokenizers,
 without the package ``tokenizers``.
 
-Plain means: normalization by Unicode alone, a mark for blanks before each word, no bytes for
-unknown characters. A model of recipe=tuned with such a tokenizer parses without further packages.
-The pieces are the same as those of the package, ties included; all other tokenizers need the
-package (subwords.py).
+A tokenizer is plain if it normalizes only by Unicode, has a mark for spaces before each word, and
+no bytes for unknown characters. A model of recipe=tuned with such a tokenizer parses without
+further packages. The pieces are the same as those of the package, ties included; all other
+tokenizers need the package (subwords.py).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class UnigramPieces:
     Args:
         vocabulary: the pieces and their logarithmic probabilities.
         unknown: the place of the piece for unknown characters.
-        forms: the normal forms of Unicode that a text is brought into, one after the other.
-        joins_blanks: whether several blanks count as one.
+        forms: the normal forms of Unicode to which a text is converted, one after the other.
+        joins_blanks: whether several spaces count as one.
         mark: the character that a word begins with.
         around: the places of the special tokens before and after a text.
 

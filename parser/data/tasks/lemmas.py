@@ -27,7 +27,7 @@ class LemmaTask(Task):
 
     Args:
         lemmas: the known lemmas and rules.
-        tags: by column, the values of the tags whose probabilities are read.
+        tags: for each column, the values of the tags whose probabilities are read.
     """
 
     name = "lemmas"

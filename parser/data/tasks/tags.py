@@ -19,7 +19,7 @@ class TagTask(Task):
     """Tags.
 
     Args:
-        columns: by column, its values; at least one column.
+        columns: the values of each column; at least one column.
         sets: the tags that words had together; None, in older models: not known.
     """
 

@@ -48,7 +48,7 @@ class TaskWishes(Protocol):
 
     @property
     def task_epochs(self) -> Mapping[str, int]:
-        """By name of each wanted task that is learned after the parser, its epochs."""
+        """The epochs of each wanted task that is learned after the parser, by its name."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class Task(ABC):
     Attributes:
         name: the name of the task, and of its module of torch: its parameters are called
             ``NAME.PARAMETER`` in the encoder.
-        in_passes: whether it is learned in the passes, with the parser; else afterwards.
+        in_passes: whether it is learned in the passes, with the parser; otherwise it is learned
+            afterwards.
     """
 
     name: ClassVar[str]
@@ -115,8 +116,8 @@ class Task(ABC):
 
     @property
     def columns(self) -> Mapping[str, Vocabulary]:
-        """By name, the values of each column that it chooses among, in the order of gold(). There
-        are no scores for the reserved values.
+        """The values of each column that it chooses among, by the column's name, in the order of
+        gold(). There are no scores for the reserved values.
         """
         return {}
 
@@ -126,7 +127,7 @@ class Task(ABC):
         return [*self.columns]
 
     def values(self, sentence: AttributeColumns, column: str) -> Sequence[str]:
-        """Return the gold values of a column; ``_``: there is none."""
+        """Return the gold values of a column; ``_`` if there is none."""
         values: Sequence[str] = getattr(sentence, column)
         return values
 
@@ -162,7 +163,7 @@ class Task(ABC):
 
         Args:
             sentences: gold sentences; without gold data there are no scores.
-            predicted: by name, what was predicted of their words.
+            predicted: what was predicted for their words, by name.
         """
         return {}
 
@@ -190,7 +191,7 @@ class Task(ABC):
 
     @property
     def symbols(self) -> dict[str, list[str]]:
-        """By a name for log lines, the values that may be extended."""
+        """The values that may be extended, by a name for log lines."""
         return {}
 
     def described(self) -> dict[str, Any]:

@@ -81,11 +81,11 @@ class FileCounts:
     """The counts of a parsed file.
 
     Attributes:
-        lines: lines of any kind.
-        sentences: sentences with at least one word.
-        unknown: by attribute, the number of words with a value, or in FEATS a feature,
-            that training never saw.
-        refused: sentences that are not CoNLL-U, or whose given arcs cannot be kept.
+        lines: the number of lines of any kind.
+        sentences: the number of sentences with at least one word.
+        unknown: for each attribute, the number of words with a value (in FEATS, a feature) that was
+            never seen in training.
+        refused: the number of sentences that are not CoNLL-U, or whose given arcs cannot be kept.
         not_utf8: the number of the first line that is not UTF-8; None: there is none.
         unused_lexicon: whether there is a lexicon that had no entry for any word.
     """
@@ -124,7 +124,7 @@ class FileCounts:
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
                 share = f"{100 * count / self.words:.1f}% of the words"
                 messages.append(
-                    f"{share} have a value of {name} that training never saw; "
+                    f"{share} have a value of {name} that was never seen in training; "
                     "tag the input as the training data was"
                 )
         return messages
@@ -609,7 +609,7 @@ def tags_to_write(
     """Return, by number of the column, the values of words 1..n that replace the input's.
 
     Args:
-        predicted: by column, the values of the words of all sentences.
+        predicted: for each column, the values of the words of all sentences.
         words: where the words of this sentence are in ``predicted``.
         use: which columns are written.
     """

@@ -1,4 +1,4 @@
-"""Refuse input that lacks columns which the model reads, such as tags, before anything is parsed.
+"""Refuse input without columns that the model reads, such as tags, before anything is parsed.
 
 A parser that learned from tags makes poor trees without them (13 LAS instead of 77), and nothing in
 the output shows it. Input that is too short to decide is parsed, with a warning.
@@ -56,12 +56,12 @@ def refuse_missing_columns(
 ) -> Iterator[Chunk]:
     """Return the same chunks, after a look at the words of the first ones.
 
-    A column is missing if it is ``_`` in all these words, and either they are many, or training
-    never saw a ``_`` there. But XPOS and FEATS are not missing if a model of several treebanks saw
-    ``_`` in training: some treebanks lack these columns.
+    A column is missing if it is ``_`` in all these words, and either they are many, or the column
+    had no ``_`` in training. But XPOS and FEATS are not missing if a model of several treebanks has
+    seen ``_`` in training: some treebanks do not have these columns.
 
     Args:
-        vocabularies: by attribute that the model reads.
+        vocabularies: the vocabulary of each attribute that the model reads.
         name: the name of the input in errors.
         option: the name, in errors, of the option to parse it anyway.
 
@@ -99,7 +99,7 @@ def check_columns(
     Args:
         empty: the columns that are ``_`` in the first ``n_words`` words.
         n_words: the number of words that were checked.
-        vocabularies: by attribute that the model reads.
+        vocabularies: the vocabulary of each attribute that the model reads.
         name: the name of the input in errors.
         option: the name, in errors, of the option to parse it anyway; None: there is none.
 

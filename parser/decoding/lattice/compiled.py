@@ -270,7 +270,7 @@ class LatticeWorkspace(NamedTuple):
 @array_kernel()
 def search_lattice(start, arcs, model, rules, options, workspace):
     """Fill in the items of a lattice; the items of the last bucket are complete parses. Return FULL
-    if they do not fit, else 0.
+    if they do not fit, otherwise 0.
 
     Args:
         start: where the lattice begins in ``words``.

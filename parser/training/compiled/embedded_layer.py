@@ -4,7 +4,7 @@ computed in two ways that differ only in rounding.
 *Side by side*: the vectors of all slots, times the weights. *By value*: the contribution of each
 slot, computed once for each value that the slot has in a batch. In a batch of 100 examples a slot
 has some 20 values: tags and relations are few, and many nodes are absent. So the products have a
-fifth of the rows; the price is that contributions as wide as the hidden layer must be added up.
+fifth of the rows; in return, contributions as wide as the hidden layer must be added up.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class ByValue:
 
     @staticmethod
     def serves(weights: Tensor, input_dropout: float, tables: Sequence[Table]) -> bool:
-        """Return whether this way is possible, and much faster. Where training does not change the
-        vectors, it would gain a third less.
+        """Return whether this way is possible and much faster. If training does not change the
+        vectors, it would save a third less time.
         """
         hidden, width = weights.shape
         return (
@@ -170,7 +170,7 @@ class SlotValues(NamedTuple):
     """The values that the slots of a table have in a batch, and their vectors.
 
     Attributes:
-        counts: int64[slots], how many values a slot has; a dropped slot has none.
+        counts: int64[slots], how many values each slot has; a dropped slot has none.
         values: int32[slots, batch], the first ``counts[c]`` of slot c are its values.
         numbers: int32[slots, batch], the place in ``values`` of each example's value; -1 where the
             slot is dropped.

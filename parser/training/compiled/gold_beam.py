@@ -3,7 +3,7 @@ through one sentence.
 
 Many items can be gold. ``lost`` counts an item's words that can no longer be right: words that
 cannot get their gold head, by an oracle that is exact for any gold tree, and words with the gold
-head and another relation. Words that are lost at the start already, because no projective tree has
+head and another relation. Words that are already lost at the start, because no projective tree has
 all gold arcs, do not count. An item is gold if its ``lost`` is 0. So the model itself chooses among
 the many computations of one tree, and among several best trees.
 
@@ -126,8 +126,8 @@ def search_with_gold(
     Args:
         sentence: the number of the sentence among the gold trees.
         start: where the sentence begins in ``words``.
-        length: its tokens.
-        model, rules: see decoding/beam/compiled.py; of arc-standard.
+        length: the number of its tokens.
+        model, rules: see decoding/beam/compiled.py; the system must be arc-standard.
         merging: whether equal configurations are merged.
         gold: the gold trees.
         stacks: the stacks of both beams.

@@ -122,10 +122,10 @@ class CompiledGradients:
     its parameters must keep their place in memory from now on.
 
     Args:
-        classifier: on the CPU.
+        classifier: a classifier on the CPU.
 
     Attributes:
-        gradients: by name of the parameter, for parameters that training changes;
+        gradients: the gradients of parameters that training changes, by name of the parameter;
             loss() overwrites them.
         embedded: computes the hidden activations of embedded slots; None if there are none.
     """

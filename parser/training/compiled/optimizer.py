@@ -24,7 +24,7 @@ class CompiledOptimizer:
 
     Args:
         parameters: the parameters to optimize, by name.
-        gradients: by name of the parameter; read at each step.
+        gradients: the gradients, by name of the parameter; read at each step.
         plan: the optimizer and its settings.
     """
 

@@ -2,7 +2,7 @@
 
 torch has an operator for each of these loops. But the network is small: a call costs as much as the
 work, and most operators go through more memory than needed. The reference implementation is
-autograd; the tests compare.
+autograd; the tests compare the two.
 
 A batch uses few rows of a table (one-hot weights, word vectors), so its gradient is kept as
 *values* and *used*: rows that ``used`` (bool[rows]) marks are in ``values``, and all other rows of

@@ -1,5 +1,5 @@
-"""Training sentences as people also write them: in capitals, in lower case,
-with other quotes, without the final mark.
+"""Training sentences in other ways that people write: in capitals, in lower case, with other
+quotes, without the final mark.
 
 Each epoch learns from all sentences as they are, and from changed copies of some, drawn for each
 epoch (as in spaCy). Heads, relations and tags stay; the tagger and the characters see the changed
@@ -54,12 +54,12 @@ class Augmentation:
     that a resumed run draws the same.
 
     Args:
-        shares: by name in AUGMENTS, the share of the sentences; missing ones are 0.
+        shares: the share of the sentences for each name in AUGMENTS; missing ones are 0.
         data: the sentences; then, if any share of a change is not 0, a copy of each; then copies
             without final marks.
         sentences: the sentences as read, without copies.
         vocabularies: they encode the copies.
-        seed: of the run and the pass.
+        seed: the seed of the run, and the pass.
     """
 
     def __init__(

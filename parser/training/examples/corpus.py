@@ -63,8 +63,8 @@ _LONG = 1500
 
 
 class _TreebankSplits(NamedTuple):
-    """The splits of a treebank as read; ``known`` and ``lattices``: see Corpus; ``others``:
-    dev and test, if any.
+    """The splits of a treebank as read; ``others`` has dev and test, if any. For ``known`` and
+    ``lattices``, see Corpus.
     """
 
     train: Treebank
@@ -292,8 +292,8 @@ class Corpus:
 
 
 def _check_lengths(train: Treebank) -> None:
-    """Warn of sentences that take long to be made projective,
-    and refuse those that would not fit into memory.
+    """Warn of sentences that take long to make projective, and refuse those that would not fit into
+    memory.
     """
     fix = "split it, or make the trees projective with optimal-step projectivize --method lifting"
     for s in np.flatnonzero(~train.trees.projective & (train.trees.lengths > _LONG)).tolist():
@@ -368,7 +368,7 @@ def _vocabularies(
 
 
 def _file_of(sentence: Sentence, files: Iterable[str]) -> str:
-    """Return the file of a sentence; "" if it is from none of these files."""
+    """Return the file of a sentence; "" if it is in none of these files."""
     return next((file for file in files if sentence.where.startswith(f"{file}, line ")), "")
 
 
@@ -407,7 +407,9 @@ def _untaught(
 def _tagged(
     sentences: list[Sentence], untaught: Mapping[str, Sequence[str]], start: TrainedModel
 ) -> list[Sentence]:
-    """Return the sentences; columns without gold values have the predictions of a model."""
+    """Return the sentences; in columns without gold values, they have the predictions of a
+    model.
+    """
     tagged, places = (
         list(sentences),
         [
@@ -443,8 +445,8 @@ def _extended(
     """Return the vocabularies and relations of a model,
     extended by new values in some sentences; log what is new.
 
-    New values stay unknown where training changes no vectors, since a new value would have no
-    vector. ``tagged``: see Corpus.
+    New values stay unknown where training changes no vectors, because they would have none. For
+    ``tagged``, see Corpus.
     """
     before, wanted = start.vocabularies, network.vectors
     by_attribute: dict[str, Vocabulary] = {}
@@ -499,8 +501,8 @@ def _extended(
 
 
 def choose_treebank(model: ParserModel, plan: Plan, named: str) -> str:
-    """Return, and log, the treebank of the model that sentences are read as: the one with the
-    run's name, else the first.
+    """Return, and log, the treebank of the model that sentences are read as: the one with the run's
+    name, or the first if there is none.
 
     Raises:
         SettingsError: the name was given by hand, and the model does not know it.
@@ -592,8 +594,8 @@ def _report(split: str, treebank: Treebank) -> None:
 
 
 def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
-    """Warn of splits that mostly repeat the training split:
-    scores on them say nothing of new sentences.
+    """Warn of splits that mostly repeat the training split: scores on them say nothing about new
+    sentences.
     """
     forms = {tuple(sentence.forms) for sentence in train}
     for split in others:
@@ -601,14 +603,14 @@ def _report_known(train: Treebank, others: Iterable[Treebank]) -> None:
         if 2 * repeated > len(split):
             share = f"{repeated:,} of {counted(len(split), 'sentence')}"
             log.warning(
-                "%s: %s are also in the training part; scores on them say nothing of new ones",
+                "%s: %s are also in the training part; scores on them say nothing about new ones",
                 split.path,
                 share,
             )
 
 
 def _deprels(sentences: Iterable[Sentence], partial: bool) -> Iterator[str]:
-    """Yield the relations of some sentences, word by word. ``partial``: ``_`` is an unknown
+    """Yield the relations of some sentences, word by word. With ``partial``, ``_`` is an unknown
     relation, and is left out.
     """
     deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
@@ -676,8 +678,8 @@ def _report_unknown(
     relations: Vocabulary,
     partial: bool,
 ) -> None:
-    """Log the values of a split that training never saw;
-    words with an unknown relation are always wrong.
+    """Log the values of a split that were never seen in training; words with an unknown relation
+    are always wrong.
     """
     counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
     if unseen := never_seen(counts, treebank.n_words):
@@ -690,7 +692,7 @@ def _report_unknown(
     if new:
         named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
         log.warning(
-            "%s: %s with a relation that training never saw: %s",
+            "%s: %s with a relation that was never seen in training: %s",
             treebank.path,
             counted(new.total(), "word"),
             named,

@@ -34,9 +34,9 @@ class TrainingSentences:
         sentences: the attributes of the tokens.
         trees: the trees of the same sentences, in the same order.
         relations: int32[total], gold relations at the places of ``trees.heads``.
-        gold: by task that is learned in the passes, int32[rows, total]; see Task.gold().
-        n_copies: how many sentences, the last ones, are copies of others; see augmentation.py.
-        active: bool[sentences], which sentences are learned from now; None: all.
+        gold: for each task that is learned in the passes, int32[rows, total]; see Task.gold().
+        n_copies: how many of the last sentences are copies of others; see augmentation.py.
+        active: bool[sentences], which sentences are learned from at present; None: all.
     """
 
     sentences: Sentences
@@ -51,7 +51,7 @@ class TrainingSentences:
 
     @property
     def n_active(self) -> int:
-        """The number of sentences that are learned from now."""
+        """The number of sentences that are learned from at present."""
         return len(self) if self.active is None else int(self.active.sum())
 
     @property
@@ -203,7 +203,7 @@ class BatchedComputations:
             yield rows
 
     def has_gold(self) -> np.ndarray:
-        """Return bool[batch]: whether every word with a known gold head has got it."""
+        """Return bool[batch]: whether every word with a known gold head has been given it."""
         return ((self.now.heads == self.gold_heads) | (self.gold_heads == NO_NODE)).all(axis=1)
 
     def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:

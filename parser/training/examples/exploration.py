@@ -42,10 +42,10 @@ class ExplorationReport:
 
     Attributes:
         steps: how many transitions were taken.
-        left_optimum_percent: share of the configurations where the parser's own prediction was not
-            optimal.
-        mean_optimal_steps: mean number of optimal transitions of a configuration.
-        reached_gold_percent: share of the sentences in which every word got its gold head;
+        left_optimum_percent: the share of configurations in which the parser's own prediction was
+            not optimal.
+        mean_optimal_steps: the mean number of optimal transitions of a configuration.
+        reached_gold_percent: the share of sentences in which every word got its gold head;
             relations do not count.
         lost_edges: how many gold arcs the transitions lost.
     """
@@ -157,8 +157,8 @@ def _explored(
     probability: float,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and relations, int32[m], of the transitions to take; ``predicted``:
-    the parser's own.
+    """Return columns and relations, int32[m], of the transitions to take; ``predicted`` has the
+    parser's own.
     """
     if policy is Policy.prediction:
         return predicted

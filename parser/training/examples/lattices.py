@@ -44,7 +44,7 @@ class LatticeSplit:
     """The lattices of a split, with their trees.
 
     Attributes:
-        name: of the file of lattices.
+        name: the name of the file of lattices.
         lattices: all lattices.
         paths: the gold paths; in the training split some sentences may be skipped.
         text: the gold trees as CoNLL-U.

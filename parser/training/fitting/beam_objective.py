@@ -78,7 +78,7 @@ class SearchResults:
     and statistics of the searches.
 
     Attributes:
-        features: int32[rows, slots], the configurations whose scores count.
+        features: int32[rows, slots], the features of the configurations whose scores count.
         sentences: int64[rows], the sentence of each configuration,
             as a number among the searched ones.
         rows, outputs: int64[transitions]: the scores that count, each the output of a row.
@@ -296,10 +296,11 @@ class SearchReport:
     """Statistics of the searches of an epoch.
 
     Attributes:
-        updated_percent: share of the sentences whose loss has a gradient.
-        step_percent: mean position in the sentence of the step that was learned from.
-        lost_percent: share of the sentences where the beam lost all gold items.
-        configurations: mean number per sentence of configurations whose scores the loss depends on.
+        updated_percent: the share of sentences whose loss has a gradient.
+        step_percent: how far into the sentence the step that was learned from is, on average.
+        lost_percent: the share of sentences in which the beam lost all gold items.
+        configurations: the mean number of configurations in a sentence whose scores the loss
+            depends on.
     """
 
     updated_percent: float
@@ -329,10 +330,10 @@ class SearchedBatch:
 
 
 class BeamObjective:
-    """The Objective that gold computations score higher than other computations in a beam.
+    """An Objective: gold computations are to score higher than other computations in a beam.
 
     Args:
-        model: the model whose classifier is trained; for arc-standard.
+        model: the model whose classifier is trained; its system is arc-standard.
         data: the sentences, with any gold trees.
         reader: reads batches of sentences; a BatchEncoder for a contextual token representation.
         batch_size: how many sentences a batch has.
@@ -414,12 +415,12 @@ class BeamObjective:
         return SearchReport(100 * updated, 100 * steps, 100 * lost, configurations)
 
     def search(self, numbers: np.ndarray, dropping: bool = True) -> SearchedBatch:
-        """Search some of the sentences (int[m]); ``dropping``: whether dropout is in force.
+        """Search some of the sentences (int[m]); ``dropping`` says whether dropout is in force.
 
         With a static token representation only words and hidden units are dropped, and the loss is
         a mean over sentences. With an encoder, its dropout is in force as well, and the loss is a
-        mean over transitions. So clipping, and the weights of the further tasks' losses, mean the
-        same as in earlier passes.
+        mean over transitions. So clipping, and the weights of the further tasks' losses, have the
+        same effect as in earlier passes.
         """
         classifier, reader, task_loss = self._classifier, self._reader, None
         vectors: Mapping[str, Tensor]

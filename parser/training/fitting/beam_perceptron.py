@@ -71,7 +71,7 @@ class SentenceUpdate(NamedTuple):
 
     Attributes:
         loss: how much higher the best item scored than the best gold item at the step learned from;
-            0: nothing to learn.
+            0 if there was nothing to learn.
         step: the step learned from, as a share of all steps.
         lost: whether the beam had no gold item at some step of the search.
         configurations: the number of configurations whose transitions' scores were changed.
@@ -88,10 +88,10 @@ class BeamPerceptron:
     """A perceptron that learns from whole computations.
 
     Attributes:
-        perceptron: changed in place; a sentence counts as one step of its average.
-        system, templates: from its model. All computations of a sentence must have the same number
-            of transitions.
-        oracle: bound to the trees of ``data``, and exact for them.
+        perceptron: the perceptron, changed in place; a sentence counts as one step of its average.
+        system, templates: those of its model. All computations of a sentence must have the same
+            number of transitions.
+        oracle: an oracle that is bound to the trees of ``data``, and exact for them.
         training: how to search, and which step to learn from.
 
     Raises:

@@ -1,6 +1,6 @@
 """Training on examples. With a static token representation, a batch is random examples; their
-gradients are computed in compiled loops on a CPU, else by autograd. With a contextual one, a batch
-has some sentences and all of their examples.
+gradients are computed in compiled loops on a CPU, elsewhere by autograd. With a contextual one, a
+batch has some sentences and all of their examples.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ExampleBatch(NamedTuple):
 
 
 class ExampleObjective:
-    """The Objective of examples, each with its correct outputs.
+    """An Objective for examples, each with its correct outputs.
 
     Args:
         gradients: computes the classifier's gradients.
@@ -119,8 +119,8 @@ class SentenceBatch(NamedTuple):
 
 
 class SentenceObjective:
-    """The Objective of examples whose sentences an encoder reads:
-    each is encoded once for all of its examples.
+    """An Objective for examples whose sentences an encoder reads: each sentence is encoded once for
+    all of its examples.
 
     The loss is the mean over examples; the losses of the encoder's further tasks are added.
 

@@ -29,7 +29,8 @@ from parser.networks.tasks import EncodedTokens
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.features import TOKEN
 
-# Sentences are ordered by their length with random noise: at most this share of the length.
+# Sentences are ordered by their length plus random noise, which is at most this share of the
+# length.
 _NOISE = 0.1
 
 
@@ -46,7 +47,8 @@ class WordDropout:
     """Word dropout for the values of a batch of examples or tokens.
 
     Args:
-        rates: by column, float32[values], from unknown_rates(); empty for columns without dropout.
+        rates: for each column, float32[values] from unknown_rates(); empty for columns without
+            dropout.
         device: where the values will be.
     """
 
@@ -74,7 +76,7 @@ class EncodedBatch:
     Attributes:
         places: int64[tokens], the places of the tokens among the tokens of all sentences.
         lengths: int64[sentences], how many tokens each has, including the root.
-        vectors: by embedded attribute, float32[values, size]; see BiLSTM.with_tokens().
+        vectors: for each embedded attribute, float32[values, size]; see BiLSTM.with_tokens().
         tag_scores: see Encoded.
     """
 
@@ -119,7 +121,7 @@ class BatchEncoder:
     """An encoder of training sentences with the current weights.
 
     Args:
-        classifier: its token representation is an encoder.
+        classifier: a classifier whose token representation is an encoder.
         data: the sentences, with the gold data of the encoder's tasks that are to be learned.
         word_dropout: drops values of the sentences' attributes; None: no dropout.
         task_weights: by the name of a loss (see Task.weights), its weight relative to the parser's
@@ -155,7 +157,7 @@ class BatchEncoder:
         return sizes if self._active is None else np.where(self._active, sizes, 0)
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
-        """Encode some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
+        """Encode some of the sentences (int[m]); ``dropping`` says whether dropout is in force."""
         places, lengths, values = self._reader.read(numbers, dropping)
         encoded = self._tokens.encode(values, lengths, dropping)
         return EncodedBatch(
@@ -184,10 +186,10 @@ def batches_of_like_lengths(
     the batches are in random order.
 
     Args:
-        lengths: int[sentences], their tokens.
-        sizes: int[sentences], the size that each adds to a batch;
-            a sentence of size 0 is in no batch.
-        batch_size: about the total size of a batch.
+        lengths: int[sentences], the number of tokens of each sentence.
+        sizes: int[sentences], the size that each sentence adds to a batch; a sentence of size 0 is
+            in no batch.
+        batch_size: the approximate total size of a batch.
         generator: draws the order, and the noise that makes different batches every time.
     """
     noise = 1 + _NOISE * (2 * torch.rand(len(lengths), generator=generator).numpy() - 1)

@@ -25,7 +25,7 @@ from oracles.errors import OptimalStepError
 from parser.settings.plan import OptimizerPlan
 from parser.training.compiled.optimizer import CompiledOptimizer
 
-# By schedule: the share of the learning rate that is left after a share of the epochs.
+# For each schedule, the share of the learning rate that is left after a share of the epochs.
 _SCHEDULES = {
     "constant": lambda done: 1.0,
     "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,

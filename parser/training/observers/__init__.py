@@ -117,7 +117,7 @@ class EpochEnd:
         loss: mean training loss, in nats per example; in global training an example is a sentence.
         dev: metrics on the dev part; None if there is none.
         learning_rate: the rate of the last update.
-        words: words of the training sentences.
+        words: the number of words of the training sentences.
         fit_seconds: wall-clock time of the updates only.
     """
 
@@ -168,7 +168,7 @@ class Observer:
         """Act when a pass is over."""
 
     def on_end(self, metrics: dict[str, Any]) -> None:
-        """Act when the run is over; ``metrics``: the content of metrics.json."""
+        """Act when the run is over; ``metrics`` is the content of metrics.json."""
 
     def close(self) -> None:
         """Clean up; called last, also after an error."""

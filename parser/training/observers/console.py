@@ -34,7 +34,7 @@ class ProgressBar(Observer):
     """A bar for the whole run on standard error, if that is a terminal,
     with the time when the run will end.
 
-    It moves with every update, so that it predicts the end already in a long first epoch.
+    It moves with every update, so that it predicts the end even during a long first epoch.
     """
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ def tag_scores(metrics: Metrics, predicted: Iterable[str] = ()) -> str:
     ``-`` for a predicted column without gold values.
 
     Args:
-        metrics: of a split; columns that have a score are predicted.
+        metrics: the metrics of a split; columns that have a score are predicted.
         predicted: further columns that the model predicts.
     """
     named = [column for column in PREDICTED if column in metrics or column in predicted]
@@ -167,8 +167,7 @@ _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
 
 
 def final_table(metrics: dict[str, Any], predicted: Sequence[str] = ()) -> str:
-    """Return the metrics of a run as a table, percentages with two digits;
-    or why nothing was measured.
+    """Return the metrics of a run as a table, with two decimals; or say why nothing was measured.
 
     Args:
         metrics: as in metrics.json.

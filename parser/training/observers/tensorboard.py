@@ -294,8 +294,8 @@ def _distances(gold: GoldSplit) -> list[int]:
 
 
 def _shares(groups: Sequence[Hashable], correct: np.ndarray) -> dict[Hashable, tuple[float, int]]:
-    """Return, by group, in order, the percentage of its words that are right,
-    and how many words it has.
+    """Return for each group, in order, the percentage of its words that are right, and how many
+    words it has.
     """
     totals = Counter(groups)
     right = Counter(group for group, is_right in zip(groups, correct, strict=True) if is_right)

@@ -33,7 +33,7 @@ class Stopwatch:
     """Wall-clock seconds added up by stage, in a dictionary that checkpoints keep.
 
     Attributes:
-        seconds: by stage, so far.
+        seconds: the seconds of each stage so far.
         last: the seconds of the stage that ended last.
     """
 
@@ -56,7 +56,7 @@ class RunContext:
 
     Attributes:
         corpus: the training data.
-        observers: told of what happens.
+        observers: the observers, which are told what happens.
         stopwatch: counts the time of stages.
         seed: the seed of the run.
     """
@@ -78,10 +78,10 @@ class TrainingPass(ABC, Generic[PlanT]):
         context: shared by all passes of the run.
 
     Attributes:
-        name: names the pass in messages, and its stages in metrics.json.
+        name: what messages call the pass, and the prefix of its stages in metrics.json.
         epochs: how often it goes over its training data.
         search: how dev is parsed after each epoch; None: greedily.
-        given: whether an earlier run has done this pass, so that only its end is measured.
+        given: whether an earlier run has done this pass, so that only its result is measured.
     """
 
     def __init__(self, plan: PlanT, context: RunContext) -> None:

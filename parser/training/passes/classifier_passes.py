@@ -69,9 +69,9 @@ class TrainedClassifier:
     """The classifier that the passes train, and the data that they share.
 
     Attributes:
-        plan: of the network.
+        plan: the plan of the network.
         corpus: the training data.
-        order: draws the order of batches in all passes.
+        order: the random generator that draws the order of batches in all passes.
         fresh_model: makes a model with newly initialized weights.
     """
 
@@ -109,7 +109,7 @@ class TrainedClassifier:
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """By name in AUGMENTS, the shares of sentences that epochs change; empty: they change none.
+        """The shares of sentences that epochs change, by name in AUGMENTS; empty: they change none.
 
         With fixed parts nothing is changed: their vectors are computed once, for the sentences as
         they are.
@@ -120,9 +120,9 @@ class TrainedClassifier:
     def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
         """Return one of torch's optimizers, for gradients by autograd.
 
-        Where a pretrained encoder is tuned, a pass goes on with the optimizer of the pass before:
-        the first steps of a new one would rest on few gradients, and the learning rate would rise
-        again.
+        If a pretrained encoder is tuned, a pass continues with the optimizer of the pass before:
+        the first steps of a new one would be based on few gradients, and the learning rate would
+        rise again.
         """
         if self._tuning is not None and (plan.name, plan.learning_rate) == self._tuning[0]:
             return self._tuning[1]
@@ -295,8 +295,8 @@ class GoldPass(ExamplePass[GoldPlan]):
     """The first pass: the configurations of gold computations, the same in every epoch.
 
     If some heads are unknown, many computations keep all known ones. Then, from the second epoch
-    on, the classifier chooses among the optimal transitions, with its weights at the beginning of
-    the epoch.
+    on, the classifier chooses among the optimal transitions, with the weights that it has at the
+    beginning of the epoch.
     """
 
     @cached_property
@@ -351,7 +351,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
 
     Args:
         plan, classifier, context: see ClassifierPass.
-        gold: the first pass, if its examples are learned as well; else None.
+        gold: the first pass, if its examples are learned as well; otherwise None.
     """
 
     def __init__(
@@ -391,7 +391,7 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
         self._classifier.put_weights(saved["weights"])
 
     def fit_epoch(self, epoch: int) -> EpochLoss:
-        """Explore first, where ``explore_every`` says so, then train for an epoch."""
+        """Explore first, if ``explore_every`` says so; then train for an epoch."""
         if self._is_due(epoch) and epoch != self._explored:
             self._objective.examples = NO_EXAMPLES  # in a big treebank, they take gigabytes
             self._objective.examples = self._new_examples(epoch)

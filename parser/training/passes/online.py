@@ -38,7 +38,7 @@ class TrainedLinearModel:
     """The linear model that the passes train, and the data that they share.
 
     Attributes:
-        model: it parses with the average of the perceptron's weights so far.
+        model: the model, which parses with the average of the perceptron's weights so far.
         perceptron: the weights and their sums.
         trees: the kind of trees that it learns from.
         oracle_plan: an oracle that is exact for these trees.
@@ -187,12 +187,12 @@ def iterate(
     and statistics.
 
     Args:
-        perceptron: changed in place.
-        model: it gives the transition system.
+        perceptron: the perceptron, changed in place.
+        model: the model with the transition system.
         data: the sentences, with the trees that the oracle is bound to.
         oracle: says which transitions are optimal.
         generator: draws the order of the sentences, and whether exploration follows a prediction.
-        canonical: only the first optimal transition of the eager order counts as optimal.
+        canonical: whether only the first optimal transition in the eager order counts as optimal.
         probability: the probability of following a prediction even if it is not optimal.
     """
     system, sentences, trees = model.system, data.sentences, data.trees

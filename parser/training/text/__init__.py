@@ -1,4 +1,6 @@
-"""Training of the tokenizer on a treebank, and of the segmenter if it finds sentences better."""
+"""Training of the tokenizer on a treebank, and of the segmenter, which is kept if it finds
+sentences better.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ from parser.training.text.tokenizer import train_tokenizer
 
 _TEXT = "# text ="
 # If no token has SpaceAfter=No, this share of the sentences must have a # text that is their tokens
-# with blanks between them.
+# with spaces between them.
 _MOST = 0.9
 
 log = logging.getLogger(__name__)
 
 
 class NoRunningTextError(OptimalStepError):
-    """A treebank does not say how its words are written."""
+    """A treebank does not record the spacing of its words."""
 
 
 def write_splitting(
@@ -45,24 +47,24 @@ def write_splitting(
         train: files of CoNLL-U to learn from.
         dev: CoNLL-U to choose on; None: nothing is chosen,
             and only ``bilstm`` trains a segmenter.
-        folder: of the model.
-        seed: of the training.
-        segmenter: ``auto`` keeps the segmenter if its sentences of dev are better than the
+        folder: the model's folder.
+        seed: the seed of the training.
+        segmenter: ``auto`` keeps the segmenter if its sentences on dev are better than the
             tokenizer's.
         language: the code that names a list of abbreviations; None: no list is used.
 
     Raises:
         ConlluError: a file is not CoNLL-U.
         NoRunningTextError: no token has SpaceAfter=No, and the comments # text are not the tokens
-            with blanks between them.
+            with spaces between them.
     """
     begun = time.process_time()
     paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
     if not _is_running_text(paragraphs, train):
         raise NoRunningTextError(
             f"{', '.join(map(str, train))}: no token has SpaceAfter=No, and # text is missing or "
-            "has other blanks; a tokenizer learns from a treebank that says how its words are "
-            "written"
+            "has other spaces; a tokenizer learns from a treebank that records the spacing of its "
+            "words"
         )
     log.info("training a tokenizer: %s", folder / TOKENIZER)
     held_out = None if dev is None else read_paragraphs(dev)
@@ -104,10 +106,10 @@ def write_splitting(
 
 
 def _is_running_text(paragraphs: Sequence[Paragraph], files: Sequence[str | Path]) -> bool:
-    """Return whether a treebank says how its words are written.
+    """Return whether a treebank records the spacing of its words.
 
-    Vietnamese and Gothic have no SpaceAfter=No, because all their tokens have a blank after them.
-    Then # text also has these blanks.
+    Vietnamese and Gothic have no SpaceAfter=No, because all their tokens have a space after them.
+    Then # text also has these spaces.
     """
     if any(
         not token.space_after

@@ -57,14 +57,14 @@ from parser.text.sentence_ends import (
 from parser.training.text.learning_texts import FOLDS, LearningText, f1_of
 from parser.training.text.logistic_regression import DecisionExamples
 
-# No token ends between two classes of letters or digits if tokens of training end at a smaller
+# No token ends between two classes of letters or digits if tokens in training end at a smaller
 # share of such places.
 _RARE_CUT = 0.0005
-# Tokens may contain blanks if at least this share of the tokens of training do.
+# Tokens may contain spaces if at least this share of the tokens in training do.
 _RARE_BLANK = 0.001
 
-# A listed abbreviation is not used if training has it without its period, before a blank, more
-# often than this: a number, and a share of the tokens. So *in.* and *go.* are not used.
+# A listed abbreviation is not used if it occurs in training without its period, before a space,
+# more often than this: a number, and a share of the tokens. So *in.* and *go.* are not used.
 _FEW, _COMMON = 2, 0.0003
 # If training has this many tokens, but none that is the abbreviation, with its period or without,
 # it is treated as a user's own. It is then not also a common word, and training says nothing about
@@ -83,8 +83,8 @@ def form_tables(
 
     Args:
         text, tokens, ends, folds: the plain text.
-        abbreviations: with their period; whether a name or a number follows. Common words,
-            such as *in.*, are not used.
+        abbreviations: abbreviations with their period, and whether a name or a number follows.
+            Common words, such as *in.*, are not used.
 
     Returns:
         uint32[folds + 1, 2^k], see packed_forms(): for each fold the statistics of the other
@@ -197,8 +197,8 @@ class PreparedText:
 
 
 def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool, bool]:
-    """Return bool[classes, classes], between which classes of characters a token may end, whether
-    tokens have blanks, and whether they have dashes between words.
+    """Return bool[classes, classes], between which classes of characters a token may end; whether
+    tokens have spaces; and whether they have dashes between words.
 
     No token ends between letters or digits, or before a combining mark, if this is rare or was
     never seen: chance would decide.

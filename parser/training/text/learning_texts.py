@@ -23,15 +23,15 @@ from parser.text.tokens import Paragraph, SplitSentence, Token
 FOLDS = 10
 _SENTENCES_OF_FOLD = 20
 
-# A treebank has blanks before its marks if more than this share of them have one.
+# A treebank has spaces before its marks if more than this share of them have one.
 _SPACED_MARKS = 0.9
 
-# A script has no blanks if at most this share of the tokens within sentences has one after it.
+# A script has no spaces if at most this share of the tokens within sentences has one after it.
 _UNSPACED = 0.1
 
 # How groups of sentences are written, see _Disturbance. The share of groups in lower case is the
 # share of sentences that begin in lower case, within these limits. Without such groups, hardly any
-# sentence end was right in lower-case text of cy.
+# sentence end was right in cy's text in lower case.
 _MODES = (*2 * ("wrap", "lines", "paragraphs"), "chat", "plain")
 _LEAST_LOWER, _MOST_LOWER = 0.03, 0.06
 
@@ -106,7 +106,7 @@ class _Writer:
 
 
 def plain_text(paragraphs: Iterable[Paragraph]) -> LearningText:
-    """Return the text of paragraphs, with a blank between sentences, unless the script has none,
+    """Return the text of paragraphs, with a space between sentences, unless the script has none,
     and a blank line between paragraphs.
     """
     writer, paragraphs = _Writer(), list(paragraphs)
@@ -128,8 +128,9 @@ def disturbed_text(paragraphs: Iterable[Paragraph], seed: int, *, attach: bool) 
     marks, in other letters and quotes.
 
     Args:
-        seed: of the changes.
-        attach: take away the blanks before most marks, for a treebank whose marks all have one.
+        seed: the seed of the changes.
+        attach: whether to remove the spaces before most marks, for a treebank whose marks all have
+            one.
     """
     random, writer = np.random.default_rng(seed), _Writer()
     paragraphs = list(paragraphs)
@@ -178,7 +179,7 @@ class _Disturbance:
         mode: wrap: lines of a width; lines: most sentences end a line; chat: all sentences end a
             line, half of them without a final mark; paragraphs: each paragraph is a line; plain: as
             in the treebank.
-        width: of wrapped lines.
+        width: the width of wrapped lines.
         letters: lower, upper, or "" if they stay as they are.
         curly: whether quotes and apostrophes are typographic.
     """
@@ -214,7 +215,7 @@ class _Disturbance:
 
 
 def _attached(tokens: Sequence[Token]) -> list[Token]:
-    """Take away the blanks before marks and after opening brackets."""
+    """Remove the spaces before marks and after opening brackets."""
     following = [token.form for token in tokens[1:]] + [""]
     attached = []
     for token, then in zip(tokens, following, strict=True):
@@ -226,8 +227,7 @@ def _attached(tokens: Sequence[Token]) -> list[Token]:
 
 
 def is_unspaced(paragraphs: Sequence[Paragraph]) -> bool:
-    """Return whether a treebank is of a script without blanks between words and sentences, such as
-    Chinese.
+    """Return whether a treebank's script has no spaces between words and sentences, as in Chinese.
 
     Elsewhere, SpaceAfter=No at the end of a sentence often says only that the sentence ends.
     """
@@ -261,7 +261,7 @@ def paragraphs_of(text: str, sentences: Sequence[SplitSentence]) -> list[Paragra
 
 
 def has_spaced_marks(paragraphs: Iterable[Paragraph]) -> bool:
-    """Return whether a treebank has blanks before its marks, unlike text that people write."""
+    """Return whether a treebank has spaces before its marks, unlike text that people write."""
     before = [
         first.space_after
         for sentence in chain.from_iterable(paragraphs)

@@ -65,7 +65,7 @@ def _epoch(atoms, gold, weights, templates, order, keys, values, rate, drop, see
         keys, values: the table of features: uint64[2^k], and float32[2^k, 2], the weight and the
             sum of squared gradients.
         rate, drop: the learning rate, and the share of features left out.
-        seed: of the features left out.
+        seed: the seed of the choice of features left out.
         used: int64[templates], workspace.
     """
     state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
@@ -112,9 +112,10 @@ class LogisticRegression:
 
     Attributes:
         epochs: how often the examples are read.
-        rate: of Adagrad; it falls with the root of the share of epochs that are left.
-        drop: share of the features that are left out of each example.
-        least: how often training must have a feature.
+        rate: the learning rate of Adagrad; it falls with the root of the share of epochs that are
+            left.
+        drop: the share of features that are left out of each example.
+        least: how often a feature must occur in training.
     """
 
     epochs: int = 6
@@ -129,8 +130,8 @@ class LogisticRegression:
         templates: np.ndarray,
         seed: int,
     ) -> np.ndarray:
-        """Return the packed weights learned from examples of several texts; ``shares``:
-        how much each text counts.
+        """Return the packed weights learned from examples of several texts; ``shares`` says how
+        much each text counts.
         """
         chosen = [
             (some, share)

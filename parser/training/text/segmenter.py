@@ -36,16 +36,16 @@ from parser.training.text.learning_texts import (
 
 log = logging.getLogger(__name__)
 
-# The position of forms in ATTRIBUTES: forms have the most values, and the most that training never
-# saw.
+# The position of forms in ATTRIBUTES: forms have the most values, and the most that are unseen in
+# training.
 _FORM = list(ATTRIBUTES).index("lower")
 
-# How often training must see a form or an affix for it to have a vector. With 1 the network is a
-# third larger, and sentences of dev are no better on en and got.
+# How often a form or an affix must occur in training to have a vector. With 1 the network is a
+# third larger, and sentences on dev are no better for en and got.
 _LEAST = 2
 
-# How many bits of their fraction the weights keep: the model folder is smaller,
-# and sentences of dev are as good.
+# How many bits of their fraction the weights keep: this makes the model folder smaller, and
+# sentences on dev are as good.
 _FRACTION = 5
 
 # Thresholds to choose from on dev; without dev, the first is used.
@@ -58,13 +58,13 @@ class SegmenterTraining:
 
     Attributes:
         spec: the sizes of the network.
-        window: tokens of a window.
-        batch: windows of a batch.
+        window: the number of tokens of a window.
+        batch: the number of windows of a batch.
         tokens: the most tokens read in all epochs together; a large treebank has fewer epochs.
         most_epochs: the number of epochs for a small treebank.
-        learning_rate: of Adam; it falls to zero linearly.
-        unknown: share of the forms that are replaced by unknown; their affixes stay.
-        copy: share of the disturbed copy that is read in each epoch.
+        learning_rate: the learning rate of Adam; it falls to zero linearly.
+        unknown: the share of forms that are replaced by the unknown form; their affixes stay.
+        copy: the share of the disturbed copy that is read in each epoch.
     """
 
     spec: SegmenterSpec = field(default_factory=SegmenterSpec)
@@ -91,7 +91,7 @@ def train_segmenter(
         train: the paragraphs to learn from.
         dev: paragraphs to choose the threshold on; the tokenizer splits their text. None:
             the threshold is 0.5.
-        seed: of its weights and batches, and of the disturbed texts.
+        seed: the seed of its weights and batches, and of the disturbed texts.
         how: the sizes and the schedule.
 
     Returns:
@@ -238,7 +238,7 @@ class SegmenterNetwork(nn.Module):
     """A scorer of sentence ends from the attributes of tokens, for training.
 
     Args:
-        spec: its sizes.
+        spec: the sizes of the network.
         vocabularies: the values of each attribute.
     """
 
@@ -262,7 +262,7 @@ class SegmenterNetwork(nn.Module):
 
         Args:
             values: int32[tokens, attributes], the tokens of all windows.
-            lengths: int[windows], tokens of each.
+            lengths: int[windows], the number of tokens of each window.
         """
         return self.output(
             self.dropout(self.encoder.encode(values, lengths, dropping=True).tokens)

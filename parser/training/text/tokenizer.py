@@ -3,7 +3,7 @@ regressions over hashed features.
 
 It learns from the text of the treebank, and from a copy that is disturbed to look like what people
 write (learning_texts.py). How much the copy counts is chosen on dev, half as it is and half
-disturbed, because dev as it is prefers no copy.
+disturbed, because on dev as it is, no copy would be best.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from parser.training.text.logistic_regression import LogisticRegression
 
 T = TypeVar("T")
 
-# Weights of the disturbed copy to choose from on dev; without dev, the first.
+# Weights of the disturbed copy to choose from on dev; without dev, the first is used.
 COPIES = (0.25, 1.0, 0.0)
 
 # Scores of thresholds other than 0 are lowered by this much.
 _DOUBT = 1e-4
 
-# Thresholds to choose from on dev, in steps of the weights; without dev, the first.
+# Thresholds to choose from on dev, in steps of the weights; without dev, the first is used.
 _THRESHOLDS = tuple(
     round(score / STEP) for score in (0, -4, -3, -2, -1.5, -1, -0.5, 0.5, 1, 2, 3, 4)
 )
@@ -59,10 +59,10 @@ def train_tokenizer(
         train: the paragraphs to learn from.
         dev: paragraphs on which the weight of the disturbed copy and the threshold of sentences
             are chosen; None: nothing is chosen.
-        seed: of the copy, and of the order of the examples.
-        abbreviations: with their period; whether a name or a number follows.
+        seed: the seed of the copy, and of the order of the examples.
+        abbreviations: abbreviations with their period, and whether a name or a number follows.
         how: how each decision is learned.
-        copies: the weights of the copy to choose from; without dev, the first.
+        copies: the weights of the copy to choose from; without dev, the first is used.
     """
     attach = has_spaced_marks(train)
     texts = [plain_text(train), disturbed_text(train, seed, attach=attach)]
@@ -122,8 +122,8 @@ def _best(
     texts: Sequence[PreparedText] | None,
     score: Callable[[PreparedText, T], float],
 ) -> T:
-    """Return the model with the highest mean score over texts, the first of equal ones;
-    without texts, the first.
+    """Return the model with the highest mean score over texts, the first if several are equal;
+    without texts, the first model.
     """
     if texts is None:
         return next(iter(models))
