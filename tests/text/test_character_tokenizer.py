@@ -34,7 +34,7 @@ from parser.text.sentence_ends import token_rows
 from parser.text.tokens import Paragraph, Token
 from parser.training.text import examples
 from parser.training.text.learning_texts import disturbed_text, f1, plain_text
-from parser.training.text.logistic_regression import LogisticRegression
+from parser.training.text.logistic_regression import FeatureWeights, LogisticRegression, mean_of
 from parser.training.text.tokenizer import train_tokenizer
 
 # Letters of several scripts, composed and not, white space of all kinds, marks, quotes, an emoji, a
@@ -636,8 +636,30 @@ def test_learning_is_the_same_again_and_its_seed_counts(tokenizer):
 def test_dev_chooses_what_the_copy_counts():
     text = plain_text([STORY])
     how = LogisticRegression(epochs=2)
-    found = train_tokenizer(TRAIN, [STORY], 1, how=how)
+    found = train_tokenizer(TRAIN, [STORY], 1, how=how, how_sentences=how)
     assert f1(text, found.split(text.text)) == (100.0, 100.0)
+
+
+keyed_weights = st.dictionaries(
+    st.integers(1, 2**64 - 1), st.floats(-5, 5, width=32), min_size=0, max_size=5
+)
+
+
+@given(st.lists(keyed_weights, min_size=1, max_size=4))
+def test_the_mean_of_trainings_is_that_of_each_feature(trainings):
+    mean = mean_of(
+        [
+            FeatureWeights(
+                np.array([*weights], np.uint64), np.array([*weights.values()], np.float32)
+            )
+            for weights in trainings
+        ]
+    )
+    keys = {key for weights in trainings for key in weights}
+    assert dict(zip(mean.keys.tolist(), mean.weights.tolist(), strict=True)) == {
+        key: pytest.approx(sum(weights.get(key, 0) for weights in trainings) / len(trainings))
+        for key in keys
+    }
 
 
 def test_the_copy_has_the_tokens_of_the_text():

@@ -107,6 +107,26 @@ class DecisionExamples:
 
 
 @dataclass(frozen=True)
+class FeatureWeights:
+    """Features and their weights: uint64[features], each once, and float32[features]."""
+
+    keys: np.ndarray
+    weights: np.ndarray
+
+    def packed(self) -> np.ndarray:
+        """Return the table of the features; see decisions.packed()."""
+        return packed(self.keys, self.weights)
+
+
+def mean_of(learned: Sequence[FeatureWeights]) -> FeatureWeights:
+    """Return the mean weights of several trainings; a feature that one lacks has weight 0 there."""
+    keys, places = np.unique(np.concatenate([one.keys for one in learned]), return_inverse=True)
+    sums = np.zeros(len(keys))
+    np.add.at(sums, places, np.concatenate([one.weights for one in learned]))
+    return FeatureWeights(keys, (sums / len(learned)).astype(np.float32))
+
+
+@dataclass(frozen=True)
 class LogisticRegression:
     """How a decision is learned; chosen on dev of vi, ko, got, pt, hu and en.
 
@@ -129,9 +149,9 @@ class LogisticRegression:
         shares: Sequence[float],
         templates: np.ndarray,
         seed: int,
-    ) -> np.ndarray:
-        """Return the packed weights learned from examples of several texts; ``shares`` says how
-        much each text counts.
+    ) -> FeatureWeights:
+        """Return the weights learned from examples of several texts; ``shares`` says how much each
+        text counts.
         """
         chosen = [
             (some, share)
@@ -139,7 +159,7 @@ class LogisticRegression:
             if share > 0 and len(some.gold)
         ]
         if not chosen:
-            return packed(np.zeros(0, np.uint64), np.zeros(0))
+            return FeatureWeights(np.zeros(0, np.uint64), np.zeros(0, np.float32))
         atoms = np.concatenate([some.atoms for some, _ in chosen])
         gold = np.concatenate([some.gold for some, _ in chosen])
         weights = np.concatenate(
@@ -172,4 +192,4 @@ class LogisticRegression:
                 used,
             )
         there = keys != 0
-        return packed(keys[there], values[there, 0])
+        return FeatureWeights(keys[there], values[there, 0])
