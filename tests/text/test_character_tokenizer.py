@@ -636,7 +636,7 @@ def test_learning_is_the_same_again_and_its_seed_counts(tokenizer):
 def test_dev_chooses_what_the_copy_counts():
     text = plain_text([STORY])
     how = LogisticRegression(epochs=2)
-    found = train_tokenizer(TRAIN, [STORY], 1, how=how, how_sentences=how)
+    found = train_tokenizer(TRAIN, [STORY], 1, how=how)
     assert f1(text, found.split(text.text)) == (100.0, 100.0)
 
 
