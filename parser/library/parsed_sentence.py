@@ -105,7 +105,7 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
 
 
 def _with_space(form: str, token: Word) -> str:
-    """Return a form with a space after it, except for a token of ``conllu`` with SpaceAfter=No."""
+    """Return a form with a space after it, unless a ``conllu.TokenList`` has SpaceAfter=No."""
     misc = token.get("misc") if isinstance(token, Mapping) else None
     return form if isinstance(misc, Mapping) and misc.get("SpaceAfter") == "No" else f"{form} "
 
@@ -320,7 +320,7 @@ class ParsedSentence:
         given: the given values, ``_`` for none, by column (lemma, upos, xpos, feats);
             only columns with a given value.
         text: the sentence in the parsed text; for a sentence given as words, the forms separated by
-            spaces, except after a token of ``conllu`` with SpaceAfter=No.
+            spaces, except after a token with SpaceAfter=No in a ``conllu.TokenList``.
     """
 
     forms: list[str]

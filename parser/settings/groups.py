@@ -111,8 +111,8 @@ Policy = StrEnum("Policy", ["prediction", "mixed", "sample"])
 """Which transitions exploration takes.
 
 * prediction: the transition that the classifier scores highest (Nederhof 2019, Section 8).
-* mixed: the prediction with a given probability, otherwise the best optimal transition (Goldberg
-  and Nivre 2012, Algorithm 3).
+* mixed: the prediction with a given probability, otherwise the optimal transition that the
+  classifier scores highest (Goldberg and Nivre 2012, Algorithm 3).
 * sample: a transition drawn from the classifier's distribution over the applicable outputs.
 """
 
