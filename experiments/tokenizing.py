@@ -41,6 +41,7 @@ from experiments.tables import (
 )
 from experiments.trainings import Training, run_training
 from oracles.errors import OptimalStepError
+from parser.data.treebank import language_of
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.parse_options import ParseOptions, predicted_tags
 from parser.decoding.predictor import Predictor
@@ -51,7 +52,6 @@ from parser.model_folder import TENSORS, TOKENIZER, find_model
 from parser.settings.groups import PathKind, PathSetting
 from parser.settings.plan import plan
 from parser.storage import replacing, replacing_folder, sha256_of
-from parser.text.abbreviations import language_of
 from parser.text.pipeline import TextPipeline
 from parser.training.text import write_splitting
 from scripts.make_models import raw_text
