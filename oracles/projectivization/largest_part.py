@@ -6,16 +6,16 @@ of them, from h to d, covers the head of h. So the set is a largest independent 
 graph with a few more exclusions. The recurrence is Supowit's (1987) for the most chords that do not
 cross; the exclusions are ours:
 
-    best[q,r]  the weight of the best set between nodes q and r,
-               without the edge from a node on the right to q
+    best[q,r]  the weight of the best set of edges between nodes q and r;
+               if the head of q is on its right, the edge to q is left out
                = max(best[q,r-1],
                      max over the edges with left end x and right end r: best[q,x] + whole(edge))
-    whole(e)   the weight of edge e and of the best set between its ends;
-               if it goes from r to q, without the edge to r
+    whole(e)   the weight of edge e, and of the best set between its ends q and r;
+               if e goes from r to q, this set is without the edge to r
 
-A row best[q,.] is needed only for the edges whose left end is q. The row leaves out the edge to q:
-a longer edge from q excludes the edge to q, and a shorter one does not reach the other end of the
-edge to q. Only one row is kept at a time.
+A row best[q,.] is needed only for the edges whose left end is q. It can leave out an edge from h to
+q with h > q: an edge from q to a node beyond h excludes it, and an edge from q to a node before h
+does not reach h. Only one row is kept at a time.
 
 All edges weigh nearly the same. Shorter edges weigh slightly more,
 just enough to decide among sets of the same size.

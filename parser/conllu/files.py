@@ -39,8 +39,8 @@ _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
 
 def ending_of(path: str | Path) -> str:
-    """Return the ending of a file's name in lower case, such as ``.json``,
-    without that of a compression.
+    """Return the ending of a file's name in lower case, such as ``.json``;
+    an ending that names a compression is left out.
     """
     return Path(str(path).removesuffix(".gz").removesuffix(".xz")).suffix.lower()
 
@@ -122,8 +122,8 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 
 
 def is_written_straight(path: str | Path) -> bool:
-    """Return whether open_binary_output() writes as it goes,
-    rather than a whole file at the end.
+    """Return whether open_binary_output() writes to this place directly,
+    rather than to a temporary file that it renames at the end.
     """
     name = str(path)
     is_open = name == STANDARD_STREAM or _DESCRIPTOR.fullmatch(name) is not None
@@ -136,9 +136,10 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
     standard output stays open afterwards.
 
     A file is written under a temporary name beside its own, and renamed when it is complete: after
-    an error, the old file is unchanged. Anything but a plain file (a terminal, a pipe, /dev/null),
-    or what the shell has opened (/dev/stdout), is written directly. To read and write the same
-    file, open it for reading after this: Windows renames only over a closed file.
+    an error, the old file is unchanged. What is not a plain file (a terminal, a pipe, /dev/null),
+    and what the shell has opened (/dev/stdout), is written directly. To read and write the same
+    file, open it for reading inside this context, so that it is closed before the context ends:
+    Windows does not rename a file over an open one.
 
     Raises:
         ConlluError: the file cannot be written (also while it is written).

@@ -90,7 +90,7 @@ class Prediction:
         parses: the trees.
         tags: the tags; empty if not requested.
         symbols: the relations, in the order of their numbers.
-        given: the given arcs, if their relations are listed.
+        given: the given arcs, if they were passed as GivenArcs; otherwise None.
         lost: int64[m], the places of words whose given arc is lost.
         steps: the probabilities of the steps that made the trees, if requested.
         probabilities: float64[total], 0 to 1, calibrated probabilities that head and relation are
@@ -199,8 +199,8 @@ class Predictor:
 
         Args:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
-            given: arcs to keep, as many as the transition system can make together; as Parses, if
-                the model knows all their relations.
+            given: arcs to keep. If the transition system cannot make all of them together, as many
+                as possible are kept. They may be Parses if the model knows all their relations.
             given_tags: for each sentence, tags that the predicted tags and lemmas are to fit.
             fixed_tags: for each sentence, tags that are returned, and read by the parser,
                 instead of predicted tags.
@@ -229,8 +229,8 @@ class Predictor:
         return Prediction(parses, tags, symbols, listed, lost, steps, probabilities)
 
     def _greedy_words(self, sentences: Sentences) -> int:
-        """Return how many words a greedy parser reads in about the time that this search takes for
-        the sentences, if kernels are interpreted.
+        """Return what it costs to search these sentences with interpreted kernels: the number of
+        words that a greedy parser would parse in about the same time.
         """
         return int(sentences.offsets[-1]) * (4 + self._beam.size) // 5
 
@@ -317,8 +317,8 @@ class TagPredictor:
         Args:
             forms: their words, which lemmas are predicted from; (): predict no lemmas.
             given: for each sentence, tags that the predicted tags and lemmas are to fit.
-            fixed: for each sentence, tags that replace predicted ones everywhere; they come before
-                given ones.
+            fixed: for each sentence, tags that replace predicted ones everywhere; where a word has
+                both a fixed and a given tag, the fixed one counts.
         """
         if fixed:
             sentences = replace(sentences, fixed_tags=self._numbers(fixed, sentences.offsets))
@@ -401,7 +401,7 @@ class TagPredictor:
 
 
 def _merged(fixed: GivenTags, given: GivenTags) -> GivenTags:
-    """Return the given tags of a sentence, with the fixed ones in their place."""
+    """Return the given tags of a sentence, replaced by fixed ones where there are any."""
     return {
         **given,
         **{

@@ -180,7 +180,7 @@ class FrozenTransformer:
         )[config.first_position :]
         if len(positions) < config.positions:
             raise OptimalStepError(
-                f"{len(positions):,} positions have vectors, of {config.positions:,}"
+                f"only {len(positions):,} of {config.positions:,} positions have vectors"
             )
         self._positions = (
             positions

@@ -224,7 +224,7 @@ def test_whatever_the_weights_are_nothing_fails():
         (
             "embeddings.position_embeddings.weight",
             np.zeros((4, 12), np.float32),
-            "4 positions have vectors, of 40",
+            "only 4 of 40 positions have vectors",
         ),
         ("embeddings.token_type_embeddings.weight", np.zeros((0, 12), np.float32), "does not fit"),
         (

@@ -1,15 +1,16 @@
 """The interface of tasks. A task is a prediction of an encoder about words,
 besides the parser's transitions.
 
-A task has gold data, shapes of parameters, entries in a model's folder, and new values from further
-sentences. Two functions make its scorer: ``module_of_task`` (networks/tasks.py) in training, and
-``frozen_task`` (inference/tasks.py) in parsing, without torch. docs/adding_a_task.md shows how to
-add a task.
+A task has gold data, shapes of parameters, and entries in a model's folder, and can be extended by
+new values from further sentences. Two functions make its scorer: ``module_of_task``
+(networks/tasks.py) in training, and ``frozen_task`` (inference/tasks.py) in parsing, without torch.
+docs/adding_a_task.md shows how to add a task.
 
-Tasks differ in three ways. A task with ``columns`` chooses among values of each word, from the
-outputs of a ``layer``, and the layers above may read its choice. A task without them scores
-something else: pairs of words, or rules. A task that is not ``in_passes`` is learned after the
-parser: it changes nothing else, and may be new to a model that is trained further.
+Tasks differ in what they score, and in when they are learned. A task with ``columns`` chooses among
+values of each word, from the outputs of a ``layer``, and the layers above may read its choice. A
+task without them scores something else: pairs of words, or rules. A task that is not ``in_passes``
+is learned after the parser: it changes nothing else, and may be new to a model that is trained
+further.
 """
 
 from __future__ import annotations
@@ -97,8 +98,8 @@ class Task(ABC):
 
     @classmethod
     def weights(cls, settings: Any) -> dict[str, float]:
-        """Return the weights of its losses relative to the parser's, by the names that the losses
-        have in TaskModule.losses().
+        """Return the weights of the task's losses relative to the parser's, by the names that the
+        losses have in TaskModule.losses().
 
         Args:
             settings: the settings ``encoder.NAME``; None if there are none.
@@ -116,14 +117,14 @@ class Task(ABC):
 
     @property
     def columns(self) -> Mapping[str, Vocabulary]:
-        """The values of each column that it chooses among, by the column's name, in the order of
-        gold(). There are no scores for the reserved values.
+        """The values of each column that the task chooses among, by the column's name, in the order
+        of gold(). There are no scores for the reserved values.
         """
         return {}
 
     @property
     def predicted(self) -> list[str]:
-        """The names of what it predicts of words, as a Predictor returns them."""
+        """The names of what the task predicts of words, as a Predictor returns them."""
         return [*self.columns]
 
     def values(self, sentence: AttributeColumns, column: str) -> Sequence[str]:
@@ -174,18 +175,18 @@ class Task(ABC):
         return None
 
     def width(self, spec: ClassifierSpec) -> int:
-        """Return the length of the vectors that it adds to the input of the layer above
+        """Return the length of the vectors that the task adds to the input of the layer above
         ``layer``.
         """
         return 0
 
     @abstractmethod
     def shapes(self, spec: ClassifierSpec) -> Shapes:
-        """Return the shapes of its parameters, by their names in its module."""
+        """Return the shapes of the task's parameters, by their names in its module."""
 
     def labels(self) -> dict[str, Labels]:
-        """Return the values of the rows of each parameter that has a row for each value, by name of
-        the parameter. These rows are kept when new values extend the parameter.
+        """Return, for each parameter that has one row per value, the values of its rows, by the
+        parameter's name. These rows are kept when new values extend the parameter.
         """
         return {}
 

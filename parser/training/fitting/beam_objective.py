@@ -297,9 +297,10 @@ class SearchReport:
 
     Attributes:
         updated_percent: the share of sentences whose loss has a gradient.
-        step_percent: how far into the sentence the step that was learned from is, on average.
+        step_percent: the mean position of the step that was learned from, as a share of all steps
+            of its sentence.
         lost_percent: the share of sentences in which the beam lost all gold items.
-        configurations: the mean number of configurations in a sentence whose scores the loss
+        configurations: the mean number of configurations, per sentence, whose scores the loss
             depends on.
     """
 
@@ -314,7 +315,7 @@ class SearchedBatch:
     """The results of searching some sentences with the current classifier.
 
     Attributes:
-        vectors: the vectors of each attribute that slots read as a vector, after dropout.
+        vectors: for each attribute whose vectors slots read, these vectors, after dropout.
         searched: the results of the searches.
         kept: float32[m, units], dropout masks of the hidden units; None without dropout.
         scale: the divisor that turns a sum over the sentences into the loss.
@@ -334,7 +335,7 @@ class BeamObjective:
 
     Args:
         model: the model whose classifier is trained; its system is arc-standard.
-        data: the sentences, with any gold trees.
+        data: the sentences, with gold trees of any kind, projective or not.
         reader: reads batches of sentences; a BatchEncoder for a contextual token representation.
         batch_size: how many sentences a batch has.
         training: how to search.

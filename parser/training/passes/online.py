@@ -139,7 +139,8 @@ class StructuredPass(LinearPass[StructuredPlan]):
     """
 
     def begin(self) -> None:
-        self._trained.model.beam = self._plan.search  # observers draw trees that are parsed with it
+        # observers that draw trees parse them with this beam
+        self._trained.model.beam = self._plan.search
         self._trained.perceptron.begin_average()
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
