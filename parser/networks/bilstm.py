@@ -277,17 +277,29 @@ class BiLSTM(TokenRepresentation):
         return tags, {name: partial(scored, scorer) for name, scorer in scorers.items()}
 
     @torch.no_grad()
-    def all_tag_scores(self, sentences: Sentences, dropping: bool = False) -> dict[str, Tensor]:
-        """Return the scores of tag_scores() for all tokens: by predicted column,
-        float32[tokens, values].
+    def all_tag_scores(
+        self, sentences: Sentences, dropping: bool = False, chosen: np.ndarray | None = None
+    ) -> dict[str, Tensor]:
+        """Return the scores of tag_scores(): by predicted column, float32[tokens, values].
+
+        ``chosen``: int64[m], the places of the tokens, each once; None: all tokens.
         """
+        total = int(sentences.offsets[-1])
+        rows = np.arange(total)
+        if chosen is not None:
+            rows = np.full(total, -1)
+            rows[chosen] = np.arange(len(chosen))
+        by_token = torch.from_numpy(rows).to(self.reserved.device)
         scores_by_column: dict[str, Tensor] = {}
         for places, values, lengths in self._batches(sentences):
+            batch_rows = by_token[places]
+            wanted = batch_rows >= 0
             for column, scores in self.tag_scores(values, lengths, dropping).items():
                 all_scores = scores_by_column.setdefault(
-                    column, scores.new_empty(int(sentences.offsets[-1]), scores.shape[1])
+                    column,
+                    scores.new_empty(total if chosen is None else len(chosen), scores.shape[1]),
                 )
-                all_scores[places] = scores
+                all_scores[batch_rows[wanted]] = scores[wanted]
         return scores_by_column
 
     def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:

@@ -77,10 +77,13 @@ def _(
     scorer, device = tokens.tasks[LemmaTask.name], tokens.reserved.device
     assert isinstance(scorer, LemmaScorer), "the encoder predicts lemmas"
     encoded = model.vocabularies.encode(sentences)
-    tag_scores = [tokens.all_tag_scores(encoded, dropping=True) for _ in range(_DRAWS)]
     rules = lemmas.encode(sentences) - N_RESERVED
     forms = tokens_of(sentence.forms for sentence in sentences)
     places = _chosen(task, sentences, rules)
+    # Of all words, the scores of thousands of values of XPOS and FEATS would take too much memory.
+    tag_scores = [
+        tokens.all_tag_scores(encoded, dropping=True, chosen=places) for _ in range(_DRAWS)
+    ]
     outcomes = _Outcomes(task, sentences)
 
     if not len(places):
@@ -94,9 +97,10 @@ def _(
         number = step % (steps // epochs)
         if number == 0:
             order = torch.randperm(len(places)).numpy()
-        batch = places[order[number * size : (number + 1) * size]]
+        rows = order[number * size : (number + 1) * size]
+        batch = places[rows]
         draw = tag_scores[int(torch.randint(_DRAWS, ()))]
-        tags = {task: all_tags[batch] for task, all_tags in draw.items()}
+        tags = {task: all_tags[rows] for task, all_tags in draw.items()}
         scores = scorer.scores([forms[place] for place in batch.tolist()], tags, dropping=True)
         gained, wrong = (torch.from_numpy(array).to(device) for array in outcomes.of(batch, tags))
         # Several rules may lead to the right lemma.

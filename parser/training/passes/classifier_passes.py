@@ -385,6 +385,8 @@ class ExplorationPass(ExamplePass[ExplorationPlan]):
     def restore(self, saved: Saved, epochs_done: int) -> None:
         super().restore(saved, epochs_done)
         self._explored_with = saved["explored_with"]
+        if epochs_done == self.epochs or self._is_due(epochs_done):
+            return  # no epoch learns from these examples
         self._classifier.put_weights(self._explored_with)
         last = max(epoch for epoch in range(epochs_done) if self._is_due(epoch))
         self._objective.examples = self._joined(self._explore(last)[0])
