@@ -90,3 +90,15 @@ def test_other_settings_do_not_resume_a_killed_run(treebank, tmp_path):
     with pytest.raises(CheckpointError, match="resume=false"):
         train(run(treebank, "column=2"), tmp_path)
     train(run(treebank, "column=2", "resume=false"), tmp_path)
+
+
+@pytest.mark.parametrize(("epochs", "every", "left"), [(4, 1, 2), (6, 1, 0), (5, 2, 1), (4, 3, 1)])
+def test_a_resumed_run_explores_only_for_the_epochs_that_are_left(
+    treebank, tmp_path, caplog, epochs, every, left
+):
+    plan = run(treebank, f"second_pass.explore_every={every}")
+    train_until_killed(plan, tmp_path, epochs)
+    caplog.clear()
+    with caplog.at_level("INFO", logger="parser.training"):
+        train(plan, tmp_path)
+    assert sum("exploring with" in message for message in caplog.messages) == left
