@@ -164,8 +164,8 @@ def test_what_8_bits_cost():
     for page in ("README.md", "eight_bits.md"):
         of_experiments = (EXPERIMENTS / page).read_text(encoding="utf-8").lower()
         assert (
-            f"at most {most:.2f} las in the mean of 3 seeds (goal: 0.1), {worst:.2f} with one seed "
-            "of cu" in of_experiments
+            f"at most {most:.2f} las in the mean of 3 seeds (goal: 0.1), and {worst:.2f} with one "
+            "of the seeds of cu" in of_experiments
         )
 
 
@@ -174,7 +174,7 @@ def test_what_a_parser_of_text_reaches():
     head = [
         "",
         "lemmas",
-        "goal",
+        "goal for lemmas",
         "FEATS",
         "MLAS",
         "BLEX",
