@@ -190,7 +190,7 @@ def panels(
     count: int = 1, width: float = 5.2, height: float = 3.4, share_y: bool = True
 ) -> tuple[Figure, list[Any]]:
     """Return a figure of plots side by side, which may share their y axis; ``width`` and ``height``
-    are those of a plot, in inches.
+    are the sizes of one plot, in inches.
     """
     plt.rcParams.update(_STYLE)
     size = (width * count, height)

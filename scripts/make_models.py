@@ -383,8 +383,8 @@ def _with_new_tokenizers(
     model: Path, pack: str, members: dict[str, Wanted], treebanks: Path, output: Path
 ) -> None:
     """Unpack a model and train its tokenizers again. A segmenter is trained only if the model has
-    one, that is, if one was chosen on dev. Its list of irregular
-    forms is named. The section that make() adds is removed from the card.
+    one, that is, if one was chosen on dev. The model's list of irregular forms is named, and the
+    section that make() adds is removed from the card.
     """
     with zipfile.ZipFile(output / f"{pack}.zip") as packed:
         packed.extractall(model)

@@ -268,7 +268,7 @@ class ParsedWord(_Word):
 
         Raises:
             OptimalStepError: the word is not one of ParsedSentence.words;
-                children and subtree raise it, too.
+                children and subtree also raise it.
         """
         return self._others().words[self.head - 1] if self.head else None
 

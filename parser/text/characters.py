@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -165,8 +166,7 @@ def _visible_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
         stays[first:stop] = False
     if stays.all():
         return text, starts, ends
-    shown = "".join(character for character, stay in zip(text, stays.tolist(), strict=True) if stay)
-    return shown, starts[stays], ends[stays]
+    return "".join(compress(text, stays)), starts[stays], ends[stays]
 
 
 def _is_gap(character: str) -> bool:

@@ -40,6 +40,9 @@ _OFTEN = 4
 # The length of the longest end of a form that a rule rewrites.
 _LONGEST_END = 7
 _KEPT_FORMS = 100_000
+# How many more ends are split off a token; without a limit, a long token of nothing but ends would
+# take quadratic time.
+_FURTHER_ENDS = 3
 
 SUFFIX, PREFIX, MARK = "suffix", "prefix", "mark"
 
@@ -324,9 +327,7 @@ class WordSplitter:
         for first, stop in bounds:
             for t in range(first, stop):
                 form = forms[t]
-                if (candidates := self._candidates.get(form)) is None:
-                    candidates = self._of_form(form)
-                if candidates:
+                if candidates := self._of_form(form):
                     if form in self.rules.exact:
                         words[t] = self.rules.exact[form]
                         continue
@@ -345,34 +346,42 @@ class WordSplitter:
                 if its_score > best.get(t, (0,))[0]:
                     best[t] = its_score, candidate
             for t, (_, candidate) in best.items():
-                words[t] = self._split_again(candidate)
+                words[t] = self._split_again(forms[t], candidate)
         return words
 
-    def _split_again(self, candidate: SplitCandidate) -> tuple[str, ...]:
-        """Return the words of a candidate, with the word that its rule leaves split if another end
-        can be split off: *I'd've* has the words *I*, *'d* and *'ve*.
+    def _split_again(self, form: str, candidate: SplitCandidate) -> tuple[str, ...]:
+        """Return the words that a candidate gives a form, with the word that its rule leaves split
+        while another end can be split off: *I'd've* has the words *I*, *'d* and *'ve*.
         """
-        rule, words = candidate.rule, candidate.words
-        if rule.kind == MARK:
-            return words
-        place = 0 if rule.kind == SUFFIX else len(words) - 1
-        left = words[place]
-        candidates = self._candidates.get(left) or self._of_form(left)
-        further = [candidate for candidate in candidates if candidate.rule.kind == SUFFIX]
-        if not further:
-            return words
-        before, after = words[:place][-1:], words[place + 1 :][:1]
-        atoms = [
-            self.with_neighbours(candidate, *before or ("",), *after or ("",))
-            for candidate in further
+        before: tuple[str, ...] = ()
+        after: tuple[str, ...] = ()
+        words = candidate.words
+        for _ in range(_FURTHER_ENDS):
+            place = 0 if candidate.rule.kind == SUFFIX else len(words) - 1
+            left = words[place]
+            # A rule may leave a word as long as the form; it would fit that word again.
+            if candidate.rule.kind == MARK or len(left) >= len(form):
+                break
+            before, after = before + words[:place], words[place + 1 :] + after
+            words = (left,)
+            best = self._best_end(left, before[-1] if before else "", after[0] if after else "")
+            if best is None:
+                break
+            form, candidate, words = left, best, best.words
+        return before + words + after
+
+    def _best_end(self, form: str, before: str, after: str) -> SplitCandidate | None:
+        """Return the best rule that splits an end off a form; None if none does."""
+        candidates = [
+            candidate for candidate in self._of_form(form) if candidate.rule.kind == SUFFIX
         ]
-        scores = np.empty(len(further), np.int64)
+        if not candidates:
+            return None
+        atoms = [self.with_neighbours(candidate, before, after) for candidate in candidates]
+        scores = np.empty(len(candidates), np.int64)
         keys = np.empty(len(TEMPLATES), np.uint64)
         scores_of(self.weights, np.array(atoms), PROGRAM, keys, scores)
-        if scores.max() <= 0:
-            return words
-        again = self._split_again(further[int(scores.argmax())])
-        return (*words[:place], *again, *words[place + 1 :])
+        return candidates[int(scores.argmax())] if scores.max() > 0 else None
 
     def with_neighbours(self, candidate: SplitCandidate, before: str, after: str) -> np.ndarray:
         """Return uint64[atoms] of a decision, with the forms before and after the token; "":
@@ -395,6 +404,8 @@ class WordSplitter:
         return hashes
 
     def _of_form(self, form: str) -> list[SplitCandidate]:
+        if (kept := self._candidates.get(form)) is not None:
+            return kept
         candidates = self.rules.candidates(form)
         if form in self.rules.exact and not candidates:
             candidates = [

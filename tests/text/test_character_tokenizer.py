@@ -523,6 +523,23 @@ def test_a_token_may_have_several_ends_to_split_off():
         assert shown(tokenizer.split(text)) == [f"{stem}~{middle}~{end} gone ."]
 
 
+def test_a_word_as_long_as_its_token_is_not_split_again():
+    train = [
+        [[Token(form, (form, "b"), True), Token("gone", ("gone",), True)]]
+        for form in ("xa", "ya", "za")
+    ]
+    tokenizer = train_tokenizer(train * 4, None, 1)
+    assert tokenizer.split("xa gone")[0].words[0] == ("xa", "b")
+
+
+def test_few_ends_are_split_off_a_token_of_many(tokenizer):
+    text = "dog" + 5_000 * "'s"
+    for sentence in tokenizer.split(text):
+        for form, words in zip(sentence.forms, sentence.words, strict=True):
+            assert "".join(words) == form
+            assert len(words) < 10
+
+
 def test_with_lines_each_line_is_a_sentence(tokenizer):
     found = tokenizer.split("It's late! The dog runs\nA cat\n\nis old.", SentenceEnds.LINE)
     assert shown(found) == ["It~'s late ! The dog runs", "A cat", "is old ."]
