@@ -29,7 +29,7 @@ from parser.data.vocabulary import Vocabulary
 
 # Places where a word or a line may be divided, or not, and directions of writing. The joiners
 # U+200C and U+200D are not among them: they change letters and emoji.
-INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]+")
+INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 
 
 def visible(form: str) -> str:

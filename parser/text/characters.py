@@ -127,8 +127,8 @@ def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the text in NFC and without invisible characters, and int32[n] where each of its
     characters begins and ends in the original.
 
-    Invisible characters belong to the character before them, or else to the one after them; between
-    blanks they stay.
+    Invisible characters belong to the character before them, or else to the one after them, but
+    byte order marks that end there to none; between blanks they stay.
     """
     text, first, stop = _visible_text(text)
     if unicodedata.is_normalized("NFC", text):
@@ -158,9 +158,9 @@ def _visible_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
     for run in INVISIBLE.finditer(text):
         first, stop = run.span()
         if first and not _is_gap(text[first - 1]):
-            ends[first - 1] = stop
+            ends[first - 1] = first + len(run[0].rstrip("\ufeff"))
         elif stop < len(text) and not _is_gap(text[stop]):
-            starts[stop] = first
+            starts[stop] = stop - len(run[0].lstrip("\ufeff"))
         else:
             continue
         stays[first:stop] = False
