@@ -38,7 +38,7 @@ from parser.text.decisions import BEFORE_NAME, KNOWN, OWN_ABBREVIATION, form_val
 from parser.text.kinds import VERSION, join_abbreviations, joined_places
 from parser.text.multiword import MARK, PREFIX, SUFFIX, MultiwordRules, Rule, WordSplitter
 from parser.text.sentence_ends import SentenceEndModel, find_ends, line_ends, paragraph_ends
-from parser.text.token_ends import TokenEndModel, find_tokens, never_seen
+from parser.text.token_ends import TokenEndModel, TokenPlaces, find_tokens, never_seen
 from parser.text.tokens import SplitSentence
 
 SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
@@ -133,9 +133,10 @@ class CharacterTokenizer:
 
     def save(self, folder: Path, notes: Mapping[str, Any] | None = None) -> None:
         """Write it into a folder; ``notes`` are for people to read."""
+        places = self.tokens.places
         tensors = {
             "tokens.weights": self.tokens.weights,
-            "tokens.candidates": self.tokens.candidates.astype(np.uint8),
+            "tokens.candidates": places.candidates.astype(np.uint8),
             "forms": self.tokens.forms,
             "sentences.weights": self.sentences.weights,
             "words.weights": self.words.weights,
@@ -150,8 +151,9 @@ class CharacterTokenizer:
         settings = {
             "format": _FORMAT,
             **(notes or {}),
-            "blanks_in_tokens": bool(self.tokens.joins),
-            "dashes_in_tokens": bool(self.tokens.dashes),
+            "blanks_in_tokens": bool(places.joins),
+            "dashes_in_tokens": bool(places.dashes),
+            "relations_in_tokens": bool(places.relations),
             "threshold": self.sentences.threshold,
             "whole": self.whole,
             "kinds": self.kinds,
@@ -183,9 +185,14 @@ class CharacterTokenizer:
                     f"its format is {settings['format']!r}, and this version reads {_FORMAT}; "
                     "train it again"
                 )
-            check_type(settings["blanks_in_tokens"], bool, "blanks_in_tokens")
-            dashes = settings.get("dashes_in_tokens", False)  # older folders do not have it
+            # older folders do not have the last two
+            in_tokens = {"dashes_in_tokens": False, "relations_in_tokens": False} | settings
+            blanks, dashes, relations = (
+                in_tokens[f"{name}_in_tokens"] for name in ("blanks", "dashes", "relations")
+            )
+            check_type(blanks, bool, "blanks_in_tokens")
             check_type(dashes, bool, "dashes_in_tokens")
+            check_type(relations, bool, "relations_in_tokens")
             check_type(settings["threshold"], int, "threshold")
             whole = strings(settings["whole"], "whole")
             abbreviations = strings(settings["abbreviations"], "abbreviations")
@@ -203,9 +210,8 @@ class CharacterTokenizer:
         candidates = tensors["tokens.candidates"].astype(np.bool_)
         if "dashes_in_tokens" not in settings:
             candidates &= ~never_seen(weights)
-        tokens = TokenEndModel.new(
-            weights, candidates, settings["blanks_in_tokens"], dashes, tensors["forms"]
-        )
+        places = TokenPlaces(candidates, blanks, dashes, relations)
+        tokens = TokenEndModel.new(weights, places, tensors["forms"])
         sentences = SentenceEndModel.new(
             tensors["sentences.weights"], tensors["forms"], settings["threshold"]
         )

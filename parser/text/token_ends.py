@@ -2,8 +2,9 @@
 
 Only places at which tokens both end and continue in training are decided: pairs of classes of
 characters, such as a letter before an apostrophe. At white space a token ends, unless the language
-has words with spaces in them (``joins``), as Vietnamese does. A dash between two words is a token,
-unless training has it within tokens (``dashes``): most treebanks have too few to learn from.
+has words with spaces in them (``joins``), as Vietnamese does. Most treebanks have too few dashes
+between words, and signs such as = and < beside words, to learn from. They are tokens, unless
+training has them within tokens (``dashes``, ``relations``).
 """
 
 from __future__ import annotations
@@ -116,36 +117,41 @@ TEMPLATES = (
 PROGRAM = compiled_templates(TEMPLATES, ATOMS)
 
 
+class TokenPlaces(NamedTuple):
+    """Where tokens of a language may end.
+
+    Attributes:
+        candidates: bool[classes, classes]: between which classes of characters there is a decision.
+        joins: whether tokens may have white space in them.
+        dashes: whether tokens may have a dash between letters or digits.
+        relations: whether tokens may have a relation sign beside a letter or digit.
+    """
+
+    candidates: np.ndarray
+    joins: bool
+    dashes: bool
+    relations: bool
+
+
 class TokenEndModel(NamedTuple):
     """The learned model of the ends of tokens.
 
     Attributes:
         weights: uint16[2^k]; see decisions.packed().
         templates: int32[templates, most atoms].
-        candidates: bool[classes, classes]: between which classes of characters there is a decision.
-        joins: whether tokens may have white space in them.
-        dashes: whether tokens may have a dash between letters or digits.
+        places: where tokens may end.
         forms: uint32[2^k]; see decisions.packed_forms().
     """
 
     weights: np.ndarray
     templates: np.ndarray
-    candidates: np.ndarray
-    joins: bool
-    dashes: bool
+    places: TokenPlaces
     forms: np.ndarray
 
     @classmethod
-    def new(
-        cls,
-        weights: np.ndarray,
-        candidates: np.ndarray,
-        joins: bool,
-        dashes: bool,
-        forms: np.ndarray,
-    ) -> TokenEndModel:
+    def new(cls, weights: np.ndarray, places: TokenPlaces, forms: np.ndarray) -> TokenEndModel:
         """Return the model with the templates of this module."""
-        return cls(weights, PROGRAM, candidates, joins, dashes, forms)
+        return cls(weights, PROGRAM, places, forms)
 
 
 def never_seen(weights: np.ndarray) -> np.ndarray:
@@ -181,7 +187,7 @@ def find_tokens(
 
 @kernel()
 def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
-    kinds = text.kinds
+    kinds, places = text.kinds, model.places
     n = 0
     # int64, because a literal 0 has its own type, for which all kernels below would be compiled as
     # well
@@ -203,10 +209,12 @@ def _find_tokens(text, joined, model, powers, atoms, keys, bounds):
                 place = then
                 continue
             if (
-                not model.dashes and is_beside_dash(text.codes, kinds, place, then)
-            ) or ends_abbreviation(kinds, place, then, begun, text.hashes, model.forms, powers):
+                (not places.dashes and is_beside_dash(text.codes, kinds, place, then))
+                or (not places.relations and is_beside_relation(text.codes, kinds, place, then))
+                or ends_abbreviation(kinds, place, then, begun, text.hashes, model.forms, powers)
+            ):
                 break
-            if not is_open(kinds, place, then, model.candidates, model.joins):
+            if not is_open(kinds, place, then, places):
                 if then > place + 1:
                     break
             else:
@@ -278,6 +286,31 @@ def is_of_word(kind):
 
 
 @kernel()
+def is_beside_relation(codes, kinds, i, j):
+    """Return whether one of the characters i and j is a relation sign and the other one a letter
+    or digit of another token.
+
+    The model decides about = before a letter, which may be a misprint or an emoticon, and about <3.
+    """
+    sign, word = (j, i) if is_relation(codes[j]) else (i, j)
+    if j != i + 1 or not (is_relation(codes[sign]) and LOWER <= kinds[word] <= DIGIT):
+        return False
+    if codes[sign] == ord("="):
+        return not LOWER <= kinds[sign + 1] < DIGIT
+    is_heart = codes[sign] == ord("<") and codes[sign + 1] == ord("3")
+    within = LOWER <= kinds[sign + 2] <= DIGIT or kinds[sign + 3] == DIGIT
+    return not is_heart or within or kinds[sign - 1] > PARAGRAPH
+
+
+@kernel(forceinline=True)
+def is_relation(code):
+    """Return whether a character is one of = < >, plus-minus, times, divided by, almost or not
+    equal, and less or greater than or equal to.
+    """
+    return 0x3C <= code <= 0x3E or code in (0xB1, 0xD7, 0xF7, 0x2248, 0x2260, 0x2264, 0x2265)
+
+
+@kernel()
 def is_in_name(kinds, i):
     """Return whether a single capital begins a paragraph, or follows a chunk with a capital,
     as the initials of names do.
@@ -291,11 +324,11 @@ def is_in_name(kinds, i):
 
 
 @kernel(forceinline=True)
-def is_open(kinds, i, j, candidates, joins):
+def is_open(kinds, i, j, places):
     """Return whether there is a decision between the characters i and j,
     which may have white space between them.
     """
-    return joins if j > i + 1 else candidates[kinds[i], kinds[j]]
+    return places.joins if j > i + 1 else places.candidates[kinds[i], kinds[j]]
 
 
 @kernel()

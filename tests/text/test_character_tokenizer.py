@@ -742,6 +742,7 @@ def test_saved_it_splits_the_same(tokenizer, tmp_path):
         ("threshold", 0.5, "threshold is float"),
         ("blanks_in_tokens", 1, "blanks_in_tokens is int"),
         ("dashes_in_tokens", 1, "dashes_in_tokens is int"),
+        ("relations_in_tokens", 1, "relations_in_tokens is int"),
         ("rules", [["other", "x", "y"]], "not a rule"),
         ("rules", [["suffix", "x"]], "not a rule"),
         ("open_rules", [99], "there is no rule 99"),
@@ -819,7 +820,9 @@ def test_words_of_a_script_that_training_lacks_are_whole(tokenizer, tmp_path, ol
         "\u4f60\u597d\u4e16\u754c x\u0323\u4e16"
     )
     if older:  # it was saved with all of these places open
-        open_ = tokenizer.tokens._replace(candidates=np.ones_like(tokenizer.tokens.candidates))
+        places = tokenizer.tokens.places
+        places = places._replace(candidates=np.ones_like(places.candidates))
+        open_ = tokenizer.tokens._replace(places=places)
         CharacterTokenizer(open_, tokenizer.sentences, tokenizer.words).save(tmp_path)
         settings = json.loads((tmp_path / SETTINGS).read_text("utf-8"))
         del settings["dashes_in_tokens"]
@@ -856,7 +859,21 @@ def test_a_dash_between_words_is_a_token_unless_training_has_it_within_tokens(to
     forms = [form for sentence in tokenizer.split(text) for form in sentence.forms]
     assert not any(len(form) > 1 and {*"\u2013\u2014"} & {*form} for form in forms)
     whole = train_tokenizer([*TRAIN, *[sentences("The old dog\u2013cat runs _.")] * 8], None, 1)
-    assert whole.tokens.dashes
+    assert whole.tokens.places.dashes
     assert shown(whole.split("The old dog\u2013cat runs.")) == ["The old dog\u2013cat runs ."]
     apart = train_tokenizer([*TRAIN, *[sentences("The dog _\u2013 _cat runs _.")] * 8], None, 1)
-    assert not apart.tokens.dashes
+    assert not apart.tokens.places.dashes
+
+
+def test_a_relation_sign_beside_a_word_is_a_token_unless_training_has_it_within_tokens(tokenizer):
+    text = "The dog (n=12, x\u22645) is >50 and dog<cat, \u00b12."
+    forms = [form for sentence in tokenizer.split(text) for form in sentence.forms]
+    signs = {*"=<>\u2264\u00b1"}
+    assert [form for form in forms if signs & {*form}] == ["=", "\u2264", ">", "<", "\u00b1"]
+    [emoticon] = tokenizer.split("The dog <3")
+    assert emoticon.forms[-1] == "<3"
+    address = [sentences("The cat runs https://x.org/?a=1&b=2 .", "A dog _< _cat .")]
+    assert not train_tokenizer([*TRAIN, *address], None, 1).tokens.places.relations
+    whole = train_tokenizer([*TRAIN, *[sentences("The dog<cat runs .")] * 8], None, 1)
+    assert whole.tokens.places.relations
+    assert shown(whole.split("The dog<cat runs .")) == ["The dog<cat runs ."]

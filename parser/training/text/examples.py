@@ -8,7 +8,7 @@ folds of the training part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +17,6 @@ import numpy as np
 from parser.kernels import kernel
 from parser.text import multiword, sentence_ends, token_ends
 from parser.text.characters import (
-    APOSTROPHE,
     DIGIT,
     EDGE,
     LOWER,
@@ -25,7 +24,6 @@ from parser.text.characters import (
     N_CLASSES,
     PARAGRAPH,
     POWERS,
-    QUOTE,
     UPPER,
     TextCharacters,
     characters_of,
@@ -43,6 +41,7 @@ from parser.text.decisions import (
     form_value,
     packed_forms,
 )
+from parser.text.kinds import joined_places
 from parser.text.multiword import MultiwordRules, WordSplitter
 from parser.text.sentence_ends import (
     FORM,
@@ -54,6 +53,7 @@ from parser.text.sentence_ends import (
     paragraph_ends,
     token_rows,
 )
+from parser.text.token_ends import TokenPlaces
 from parser.training.text.learning_texts import FOLDS, LearningText, f1_of
 from parser.training.text.logistic_regression import DecisionExamples
 
@@ -196,17 +196,19 @@ class PreparedText:
         return f1_of(gold, predicted)
 
 
-def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool, bool]:
-    """Return bool[classes, classes], between which classes of characters a token may end; whether
-    tokens have spaces; and whether they have dashes between words.
+def cuts(texts: Iterable[PreparedText], whole: Collection[str]) -> TokenPlaces:
+    """Return where tokens of a treebank may end, besides the ends within the kinds of text that
+    are one token.
 
     No token ends between letters or digits, or before a combining mark, if this is rare or was
     never seen: chance would decide.
     """
     cut, inner = np.zeros((2, N_CLASSES, N_CLASSES))
-    blanks = tokens = all_dashes = dashes_within = 0
+    blanks = tokens = 0
+    marks = np.zeros((2, 2), np.int64)
     for text in texts:
-        kinds = text.characters.kinds
+        characters = text.characters
+        kinds = characters.kinds
         last = text.tokens[1] - 1
         np.add.at(cut, (kinds[last], kinds[last + 1]), 1)
         within = np.zeros(len(kinds) + 1, np.int64)
@@ -214,42 +216,47 @@ def cuts(texts: Iterable[PreparedText]) -> tuple[np.ndarray, bool, bool]:
         np.add.at(within, last, -1)
         goes_on = np.cumsum(within)[:-1] > 0
         inside = np.flatnonzero(goes_on)
-        dashes = _dashes_between_words(text.characters)
-        all_dashes += len(dashes)
-        dashes_within += int(np.count_nonzero(goes_on[dashes - 1] & goes_on[dashes]))
         np.add.at(inner, (kinds[inside], kinds[inside + 1]), 1)
         blanks += int(np.count_nonzero(kinds[inside] <= PARAGRAPH))
         tokens += len(last)
+        _count_marks(characters.codes, kinds, goes_on, joined_places(characters, whole), marks)
     classes = np.arange(N_CLASSES)
     letters = (classes >= LOWER) & (classes <= DIGIT)
     rare = (cut < _RARE_CUT * (inner + cut)) | (inner + cut == 0)
     rare &= np.outer(letters, letters) | (classes == MARK)
-    return ~rare, blanks > _RARE_BLANK * tokens, 2 * dashes_within > all_dashes
+    dashes, relations = (2 * marks[:, 1] > marks[:, 0]).tolist()
+    return TokenPlaces(~rare, blanks > _RARE_BLANK * tokens, dashes, relations)
 
 
-def _dashes_between_words(text: TextCharacters) -> np.ndarray:
-    """Return int64[n], the places of the dashes that is_beside_dash() finds."""
-    words = (text.kinds >= LOWER) & (text.kinds <= DIGIT)
-    words |= (text.kinds == APOSTROPHE) | (text.kinds == QUOTE)
-    dashes = (text.codes >= 0x2012) & (text.codes <= 0x2015)
-    return 1 + np.flatnonzero(dashes[1:-1] & words[:-2] & words[2:])
+@kernel()
+def _count_marks(codes, kinds, goes_on, joined, counts):
+    """Count the places beside a dash between words, and between a relation sign and a word: all,
+    and those within a token.
+    """
+    for i in range(1, len(kinds) - 2):
+        if joined[i] or kinds[i] <= PARAGRAPH or kinds[i + 1] <= PARAGRAPH:
+            continue
+        if token_ends.is_beside_dash(codes, kinds, i, i + 1):
+            counts[0, 0] += 1
+            counts[0, 1] += goes_on[i]
+        if token_ends.is_beside_relation(codes, kinds, i, i + 1):
+            counts[1, 0] += 1
+            counts[1, 1] += goes_on[i]
 
 
-def token_examples(
-    text: PreparedText, candidates: np.ndarray, joins: bool, tables: np.ndarray
-) -> DecisionExamples:
+def token_examples(text: PreparedText, places: TokenPlaces, tables: np.ndarray) -> DecisionExamples:
     """Return an example for each place where a token of the text may end."""
     kinds = text.characters.kinds
-    n = _count_open(kinds, text.tokens, candidates, joins)
+    n = _count_open(kinds, text.tokens, places)
     atoms, gold = np.empty((n, len(token_ends.ATOMS)), np.uint64), np.empty(n, np.bool_)
     _fill_token_examples(
-        text.characters, text.tokens, text.folds, candidates, joins, tables, POWERS, atoms, gold
+        text.characters, text.tokens, text.folds, places, tables, POWERS, atoms, gold
     )
     return DecisionExamples(atoms, gold)
 
 
 @kernel()
-def _count_open(kinds, tokens, candidates, joins):
+def _count_open(kinds, tokens, places):
     n = 0
     for t in range(tokens.shape[1]):
         # int64, for which parsing compiles the kernels below
@@ -259,13 +266,13 @@ def _count_open(kinds, tokens, candidates, joins):
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
-            n += kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins)
+            n += kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, places)
             i = j
     return n
 
 
 @kernel()
-def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers, atoms, gold):
+def _fill_token_examples(text, tokens, folds, places, tables, powers, atoms, gold):
     kinds = text.kinds
     n = 0
     for t in range(tokens.shape[1]):
@@ -276,7 +283,7 @@ def _fill_token_examples(text, tokens, folds, candidates, joins, tables, powers,
             j = i + 1
             if kinds[j] < PARAGRAPH:
                 j += 1
-            if kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, candidates, joins):
+            if kinds[j] != PARAGRAPH and token_ends.is_open(kinds, i, j, places):
                 token_ends.fill_atoms(atoms[n], i, j, begun, text, tables[folds[t]], powers)
                 gold[n] = j >= end
                 n += 1

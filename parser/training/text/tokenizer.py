@@ -97,7 +97,7 @@ def train_tokenizer(
     else:
         copies = copies[:1]
 
-    candidates, joins, dashes = cuts(prepared)
+    places = cuts(prepared, whole)
     further = (
         PreparedText.of(disturbed_text(train, seed + _NEXT_COPY * number, attach=attach))
         for number in range(1, _N_COPIES)
@@ -105,8 +105,8 @@ def train_tokenizer(
     learning = _Learning(plain, [*prepared[1:], *further], held_out, copies, how, seed)
     tokens = learning.best(
         token_ends.PROGRAM,
-        lambda text: token_examples(text, candidates, joins, tables),
-        lambda weights: [TokenEndModel.new(weights, candidates, joins, dashes, forms)],
+        lambda text: token_examples(text, places, tables),
+        lambda weights: [TokenEndModel.new(weights, places, forms)],
         lambda text, model: text.token_f1(
             find_tokens(text.characters, joined_places(text.characters, whole), model, POWERS)
         ),
