@@ -20,15 +20,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
 from oracles.errors import OptimalStepError
-from parser.network_spec import ClassifierSpec, check_type
+from parser.network_spec import ClassifierSpec
 from parser.storage import replacing
+from parser.stored_values import checked
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # The parts that parser/text reads: a tokenizer and a segmenter.
@@ -330,6 +331,25 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[
             raise OptimalStepError(f"{is_there}, so the parts do not belong to the same model")
 
 
+class StoredSystem(TypedDict):
+    """What settings.json says of transition system and calibration, for models of all kinds."""
+
+    transition_system: NotRequired[str]
+    transition_options: NotRequired[dict[str, int]]
+    calibration: NotRequired[dict[str, float | list[float] | None]]
+
+
+class _StoredLattice(TypedDict):
+    lookahead: NotRequired[int | None]
+
+
+class _StoredModel(StoredSystem):
+    slots: list[str]
+    lattice: NotRequired[_StoredLattice]
+    int8: NotRequired[bool]
+    int8_lost_las: NotRequired[float]
+
+
 def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> ClassifierSpec:
     """Check types and ranges of the settings of classifier and features;
     return the classifier's spec.
@@ -341,41 +361,18 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
         KeyError, TypeError, ValueError: something is missing or invalid.
     """
     spec = ClassifierSpec.read(settings["classifier"], n_numbers(header), "classifier")
-    check_type(settings["slots"], list, "slots")
-    check_type(settings.get("lattice", {}), dict, "lattice")
-    check_type(settings.get("int8", False), bool, "int8")
-    check_type(settings.get("int8_lost_las", 0.0), float, "int8_lost_las")
-    if settings.get("int8") and spec.encoder is None:
+    stored = checked(settings, _StoredModel, "settings")
+    if stored.get("int8") and spec.encoder is None:
         raise OptimalStepError("int8 is for a model with an encoder")
-    if (lookahead := settings.get("lattice", {}).get("lookahead")) is not None:
-        check_type(lookahead, int, "lookahead")
-        if not 1 <= lookahead <= MAX_LOOKAHEAD:
-            raise OptimalStepError(f"lookahead must be from 1 to {MAX_LOOKAHEAD}")
-    check_system(settings)
+    lookahead = stored.get("lattice", {}).get("lookahead")
+    if lookahead is not None and not 1 <= lookahead <= MAX_LOOKAHEAD:
+        raise OptimalStepError(f"lookahead must be from 1 to {MAX_LOOKAHEAD}")
     return spec
 
 
 def n_numbers(header: Mapping[str, TensorInfo]) -> int:
     """Return how many numbers all tensors hold."""
     return sum(math.prod(info.shape) for info in header.values())
-
-
-def check_system(settings: dict[str, Any]) -> None:
-    """Check the types of the settings of transition system and calibration.
-
-    Raises:
-        TypeError: a type is wrong.
-    """
-    check_type(settings.get("transition_system", ""), str, "transition_system")
-    calibration = settings.get("calibration", {})
-    check_type(calibration, dict, "calibration")
-    for key, value in calibration.items():
-        for number in value if isinstance(value, list) else [value] if value is not None else []:
-            check_type(number, float, f"{key} of the calibration")
-    options = settings.get("transition_options", {})
-    check_type(options, dict, "transition_options")
-    for key, value in options.items():
-        check_type(value, int, f"the option {key}")
 
 
 @dataclass(frozen=True)
@@ -413,18 +410,6 @@ class Contents:
         path = _part(self.folder, name)
         with errors_named(path):
             yield path
-
-
-def strings(found: Any, called: str) -> list[str]:
-    """Return a value that must be a list of strings.
-
-    Raises:
-        TypeError: it is not.
-    """
-    check_type(found, list, called)
-    for value in found:
-        check_type(value, str, f"a value of {called}")
-    return cast(list[str], found)
 
 
 def check_written(kind: str, value: str) -> None:

@@ -21,6 +21,7 @@ from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from oracles.errors import OptimalStepError
+from parser.stored_values import checked
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Spec:
             KeyError, TypeError, ValueError: a field is missing, unknown,
                 of another type or out of its range.
         """
-        check_type(plain, dict, key)
+        checked(plain, dict, key)
         types = get_type_hints(cls)
         nested = {name: (part, many) for name, part, many in _nested(cls)}
         declared = {spec_field.name: spec_field for spec_field in fields(cls)}
@@ -132,7 +133,7 @@ class Spec:
             if name in nested:
                 part, many = nested[name]
                 if many:
-                    check_type(value, dict, called)
+                    checked(value, dict, called)
                     value = {
                         name: part.read(some, largest, f"{called}.{name}")
                         for name, some in value.items()
@@ -140,7 +141,7 @@ class Spec:
                 elif value is not None:
                     value = part.read(value, largest, called)
             else:
-                check_type(value, types[name], called)
+                checked(value, types[name], called)
                 if (bounds := range_of(spec_field)) is not None and (
                     said := bounds.violation(value)
                 ) is not None:
@@ -151,14 +152,6 @@ class Spec:
                     )
             values[name] = value
         return cls(**values)
-
-
-def check_type(value: object, kind: type, called: str) -> None:
-    """Raise TypeError unless a plain value is of a type; an integer counts as a float, a bool does
-    not count as an integer.
-    """
-    if type(value) is not kind and not (kind is float and type(value) is int):
-        raise TypeError(f"{called} is {type(value).__name__}, not {kind.__name__}")
 
 
 def _nested(spec: type[Spec]) -> Iterator[tuple[str, type[Spec], bool]]:

@@ -9,19 +9,24 @@ lemma.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from oracles.errors import OptimalStepError
 from parser.data.known_lemmas import KnownLemmas
 from parser.data.lemma_rules import IDENTITY, LemmaRule, rules_for
-from parser.model_folder import strings
-from parser.network_spec import check_type
 
 # In UD, only the use of a word decides between the two UPOS of such a pair.
 # So forms that are known with one UPOS count as known with the other.
 _TWINS = {"AUX": "VERB", "VERB": "AUX", "DET": "PRON", "PRON": "DET"}
+
+
+class StoredUse(TypedDict):
+    """How a model's folder stores a LemmaUse."""
+
+    rules: dict[str, list[int]]
+    absent: dict[str, list[str]]
 
 
 class LemmaUse:
@@ -115,28 +120,21 @@ class LemmaUse:
         return cls(used, absent_forms(always, known, had))
 
     @classmethod
-    def read(cls, content: Any, n_rules: int) -> LemmaUse:
+    def read(cls, stored: StoredUse, n_rules: int) -> LemmaUse:
         """Read what described() returned.
 
         Raises:
-            KeyError, TypeError, ValueError: something is missing or invalid.
+            ValueError: there is no such rule.
         """
-        check_type(content, dict, "lemmas.use")
-        for group in ("rules", "absent"):
-            check_type(content[group], dict, f"lemmas.use.{group}")
-        for numbers in content["rules"].values():
-            check_type(numbers, list, "a value of lemmas.use.rules")
+        for numbers in stored["rules"].values():
             for number in numbers:
-                check_type(number, int, "a rule of lemmas.use")
                 if not 0 <= number < n_rules:
                     raise OptimalStepError(
                         f"lemmas.use has the rule {number}, and there are {n_rules} rules"
                     )
-        for forms in content["absent"].values():
-            strings(forms, "lemmas.use.absent")
-        return cls(content["rules"], content["absent"])
+        return cls(stored["rules"], stored["absent"])
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> StoredUse:
         """Return the part of vocabularies.json."""
         return {
             "rules": {upos: sorted(numbers) for upos, numbers in sorted(self.rules.items())},

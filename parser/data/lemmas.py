@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from parser.data.lemma_rules import (
     rule_elements,
     rules_for,
 )
-from parser.data.lemma_use import LemmaUse, absent_forms, alike
+from parser.data.lemma_use import LemmaUse, StoredUse, absent_forms, alike
 from parser.data.new_forms import (
     LIKE,
     UNHEARD_OF,
@@ -55,14 +55,33 @@ from parser.data.new_forms import (
     without_marks,
 )
 from parser.data.vocabulary import ROOT, UNKNOWN, SetVocabulary
-from parser.model_folder import check_written, strings
-from parser.network_spec import check_type
+from parser.model_folder import check_written
+from parser.stored_values import checked
 
 if TYPE_CHECKING:
     from parser.data.tasks.task import FormScores
 
 Seen = dict[tuple[str, ...], dict[str, str]]
 """By tags, by form: the lemma. Forms that always had the same lemma are under (), no tags."""
+
+
+class _StoredKnown(TypedDict):
+    by_upos: dict[str, list[str]]
+    written_for: dict[str, str]
+
+
+class _Stored(TypedDict):
+    """The lemmas' part of vocabularies.json."""
+
+    rules: list[str]
+    columns: list[str]
+    seen: dict[str, dict[str, str]]
+    known: NotRequired[_StoredKnown]
+    use: NotRequired[StoredUse]
+    casings: NotRequired[dict[str, list[str]]]
+    odd: NotRequired[list[str]]
+    irregular: NotRequired[str]
+
 
 # The largest bonus of a rule.
 _MOST = KNOWN_LEMMA + SAME_UPOS
@@ -330,36 +349,29 @@ class Lemmas:
         Raises:
             KeyError, TypeError, ValueError: something is missing or invalid.
         """
-        check_type(content, dict, "lemmas")
-        rules, columns = (strings(content[name], f"lemmas.{name}") for name in ("rules", "columns"))
+        stored = checked(content, _Stored, "lemmas")
+        rules, columns = stored["rules"], stored["columns"]
         if unknown := [column for column in columns if column not in tags]:
             raise OptimalStepError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
-        check_type(content["seen"], dict, "lemmas.seen")
         seen: Seen = {}
-        for key, forms in content["seen"].items():
-            check_type(forms, dict, "a value of lemmas.seen")
+        for key, forms in stored["seen"].items():
             for lemma in forms.values():
-                _check_lemma(lemma, "a lemma of lemmas.seen")
+                _check_lemma(lemma)
             seen[tuple(key.split("\t")) if key else ()] = forms
         for rule in rules:
             check_written("rule for lemmas", rule.replace("\t", ""))
-        casings = content.get("casings", {})
-        check_type(casings, dict, "lemmas.casings")
-        if any(
-            not isinstance(two, list) or len(two) != 2 or {*map(str, two)} - {*CASINGS}
-            for two in casings.values()
-        ):
+        casings = stored.get("casings")
+        if any(len(two) != 2 or {*two} - {*CASINGS} for two in (casings or {}).values()):
             raise OptimalStepError("lemmas.casings does not have two casings of each UPOS")
-        odd = content.get("odd", [])
-        check_type(odd, list, "lemmas.odd")
-        known_lemmas = _read_known(content["known"]) if "known" in content else None
-        use = LemmaUse.read(content["use"], len(rules)) if "use" in content else None
-        irregular = content.get("irregular")  # older folders lack it
+        known_lemmas = _read_known(stored["known"]) if "known" in stored else None
+        use = LemmaUse.read(stored["use"], len(rules)) if "use" in stored else None
+        irregular = stored.get("irregular")
         if irregular is not None and irregular not in irregular_lists():
             raise OptimalStepError(
                 f"lemmas.irregular names a list {irregular!r}, and this version has "
                 f"{', '.join(irregular_lists())}"
             )
+        odd = stored.get("odd", [])
         return cls(rules, columns, seen, known_lemmas, casings or None, odd, use, irregular)
 
     def described(self) -> dict[str, Any]:
@@ -645,33 +657,25 @@ class Lemmas:
         return by_lemma
 
 
-def _read_known(content: Any) -> KnownLemmas:
+def _read_known(stored: _StoredKnown) -> KnownLemmas:
     """Return the known lemmas of a model's folder.
 
     Raises:
-        KeyError, TypeError, ValueError: something is missing or invalid.
+        ValueError: a value is invalid.
     """
-    check_type(content, dict, "lemmas.known")
-    by_upos, written_for = content["by_upos"], content["written_for"]
-    check_type(by_upos, dict, "lemmas.known.by_upos")
-    for lemmas in by_upos.values():
-        check_type(lemmas, list, "a value of lemmas.known.by_upos")
+    for lemmas in stored["by_upos"].values():
         for lemma in lemmas:
-            _check_lemma(lemma, "a lemma of lemmas.known")
-    check_type(written_for, dict, "lemmas.known.written_for")
-    for character, other in written_for.items():
-        check_type(other, str, "a value of lemmas.known.written_for")
+            _check_lemma(lemma)
+    for character, other in stored["written_for"].items():
         if len(character) != 1 or len(other) > 1:
             raise OptimalStepError(
                 f"{character!r} is not one character, or {other!r} is more than one"
             )
-    return KnownLemmas(by_upos, written_for)
+    return KnownLemmas(stored["by_upos"], stored["written_for"])
 
 
-def _check_lemma(value: object, called: str) -> None:
-    """Raise TypeError or ValueError if a value is not a lemma."""
-    check_type(value, str, called)
-    assert isinstance(value, str)
+def _check_lemma(value: str) -> None:
+    """Raise ValueError if a value is not a lemma."""
     if not is_lemma(value):
         raise OptimalStepError(f"{value!r} is not a lemma")
     check_written("lemma", value)

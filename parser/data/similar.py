@@ -24,7 +24,7 @@ from typing import Any
 
 from parser.data.attributes import ATTRIBUTES
 from parser.data.vocabulary import N_RESERVED, UNKNOWN, Vocabulary, vocabulary_for
-from parser.network_spec import check_type
+from parser.stored_values import checked
 
 # Characters of one kind, with the one that stands for them. Quotes first keep their direction,
 # then all are alike.
@@ -219,8 +219,7 @@ def looks_up_similar(contents: Mapping[str, Any]) -> bool:
     Raises:
         TypeError: the entry is not a truth value.
     """
-    check_type(similar := contents.get(SIMILAR, False), bool, SIMILAR)
-    return bool(similar)
+    return checked(contents.get(SIMILAR, False), bool, SIMILAR)
 
 
 def attribute_vocabulary(attribute: str, symbols: Iterable[str], similar: bool) -> Vocabulary:

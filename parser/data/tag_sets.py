@@ -17,7 +17,7 @@ import numpy as np
 from oracles.errors import OptimalStepError
 from parser.data.attributes import AttributeColumns
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.network_spec import check_type
+from parser.stored_values import checked
 
 # Instead of the number of a given value: no value is given; the value was never seen in training.
 NOT_GIVEN, NEVER_SEEN = -1, -2
@@ -107,21 +107,19 @@ class TagSets:
         Raises:
             TypeError, ValueError: something is invalid.
         """
-        check_type(content, list, "tag_sets")
-        for numbers in content:
-            check_type(numbers, list, "a set of tag_sets")
+        stored = checked(content, list[list[int]], "tag_sets")
+        for numbers in stored:
             if len(numbers) != len(tags):
                 raise OptimalStepError(
                     f"a set of tag_sets has {len(numbers)} values for {len(tags)} columns"
                 )
             for value, vocabulary in zip(numbers, tags.values(), strict=True):
-                check_type(value, int, "a value of tag_sets")
                 if not 0 <= value < len(vocabulary.symbols):
                     raise OptimalStepError(
                         f"tag_sets has the value {value}, and its column has "
                         f"{len(vocabulary.symbols)} values"
                     )
-        return cls([*tags], content)
+        return cls([*tags], stored)
 
     def described(self) -> list[list[int]]:
         """Return the part of vocabularies.json."""

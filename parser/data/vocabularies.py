@@ -28,8 +28,8 @@ from parser.data.tasks.lemmas import LemmaTask
 from parser.data.tasks.tags import TagTask
 from parser.data.tasks.task import Task
 from parser.data.vocabulary import Elements, SetVocabulary, Vocabulary
-from parser.model_folder import Contents, check_written, strings
-from parser.network_spec import check_type
+from parser.model_folder import Contents, check_written
+from parser.stored_values import checked
 
 # The first keys of vocabularies.json.
 _ORDER = ("attributes", "relations", "characters", "tags", "tag_sets", "lemmas")
@@ -267,14 +267,11 @@ class Vocabularies:
         )
         content = contents.vocabularies
         with contents.errors_in_vocabularies():
-            check_type(content.get("attributes", {}), dict, "attributes")
-            named = {
-                name: strings(values, f"attributes.{name}")
-                for name, values in content["attributes"].items()
-            }
-            for written in strings(content["relations"], "relations"):
-                check_written("relation", written)
-            relations, tasks = Vocabulary(content["relations"]), list[Task]()
+            named = checked(content["attributes"], dict[str, list[str]], "attributes")
+            symbols = checked(content["relations"], list[str], "relations")
+            for relation in symbols:
+                check_written("relation", relation)
+            relations, tasks = Vocabulary(symbols), list[Task]()
             for kind in TASKS:
                 if (task := kind.read(contents, relations, tasks)) is not None:
                     tasks.append(task)
@@ -286,7 +283,7 @@ class Vocabularies:
         read = cls(by_attribute, parts, tasks)
         if (treebank := contents.settings.get("treebank")) is not None:
             with contents.errors_in_settings():
-                check_type(treebank, str, "treebank")
+                checked(treebank, str, "treebank")
                 if treebank not in read.treebanks:
                     raise OptimalStepError(
                         f"its treebank is {treebank!r}, and the model knows "

@@ -28,7 +28,7 @@ from parser.model_folder import (
     VOCABULARIES,
     Contents,
     ModelError,
-    check_system,
+    StoredSystem,
     errors_named,
     find_model,
     read_header,
@@ -36,6 +36,7 @@ from parser.model_folder import (
     read_tensors,
 )
 from parser.storage import replacing_folder, versions, write_json
+from parser.stored_values import checked
 from parser.transitions.system import TransitionSystem
 
 WEIGHTS = "weights.safetensors"
@@ -145,12 +146,8 @@ class LinearModel:
                 raise ModelError(
                     f"{folder / SETTINGS}: not a linear model of format {FORMAT}; train it again"
                 )
-            check_system(settings)
-            templates = settings["templates"]
-            if not isinstance(templates, list) or not all(
-                isinstance(text, str) for text in templates
-            ):
-                raise TypeError("the templates are not a list of strings")
+            checked(settings, StoredSystem, "settings")
+            templates = checked(settings["templates"], list[str], "templates")
             name, options = settings["transition_system"], settings.get("transition_options", {})
             model = cls.new(vocabularies, relations, templates, name, options)
             model.beam = Beam(**settings["beam"]) if "beam" in settings else None

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from oracles.errors import OptimalStepError, did_you_mean
 from parser.data.parts.pretrained import HELD
@@ -40,10 +40,19 @@ from parser.storage import (
     sha256_of,
     write_json,
 )
+from parser.stored_values import checked
 
 log = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
+
+
+class _Stored(TypedDict):
+    file: str
+    sha256: str
+    as_treebank: NotRequired[str]
+
+
 """What an index says about a pack: ``file`` and ``sha256``, and optionally facts about the model,
 for people to read.
 """
@@ -364,18 +373,14 @@ def read_index(source: str) -> dict[str, Entry]:
         _copy(source, INDEX, Path(place) / INDEX, None)
         text = (Path(place) / INDEX).read_bytes()
     try:
-        listed = from_json(text)
-        for name, entry in listed.items():
-            if not all(isinstance(entry[key], str) for key in ("file", "sha256")):
-                raise TypeError(f"what it says of {name} is not text")
+        listed: dict[str, Entry] = from_json(text)
+        for entry in checked(listed, dict[str, _Stored], "the index").values():
             plain_name(entry["file"])
-            if not isinstance(entry.get(AS_TREEBANK, ""), str):
-                raise TypeError(f"the treebank that it says of {name} is not text")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OptimalStepError(
             f"{source}: {INDEX} is not one that optimal-step pack writes ({error})"
         ) from error
-    return dict(listed)
+    return listed
 
 
 def fetch(name: str, entry: Entry, source: str, folder: Path) -> str:

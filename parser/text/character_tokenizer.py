@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from safetensors.numpy import load_file, save
@@ -23,9 +23,9 @@ from oracles.errors import OptimalStepError
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.data.spelling import is_plain
 from parser.decoding.parse_options import SentenceEnds
-from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json, strings
-from parser.network_spec import check_type
+from parser.model_folder import TOKENIZER, TOKENIZER_TENSORS, errors_named, read_json
 from parser.storage import replacing, write_json
+from parser.stored_values import checked
 from parser.text.characters import (
     N_CLASSES,
     POWERS,
@@ -45,6 +45,22 @@ SETTINGS, TENSORS = TOKENIZER, TOKENIZER_TENSORS
 # Increase it when the features change, so that older weights are refused rather than misread.
 _FORMAT = 1
 _WHITE = re.compile(r"[\s\0]+")
+
+
+class _Stored(TypedDict):
+    """The contents of tokenizer.json; older folders lack some of its keys."""
+
+    blanks_in_tokens: bool
+    dashes_in_tokens: NotRequired[bool]
+    relations_in_tokens: NotRequired[bool]
+    threshold: int
+    whole: list[str]
+    kinds: NotRequired[int]
+    abbreviations: list[str]
+    rules: list[list[str]]
+    open_rules: list[int]
+    multiword: dict[str, list[Any]]  # a total, then pairs of a rule's number and a count
+    exact: dict[str, list[str]]
 
 
 class CharacterTokenizer:
@@ -185,19 +201,9 @@ class CharacterTokenizer:
                     f"its format is {settings['format']!r}, and this version reads {_FORMAT}; "
                     "train it again"
                 )
-            # older folders do not have the last two
-            in_tokens = {"dashes_in_tokens": False, "relations_in_tokens": False} | settings
-            blanks, dashes, relations = (
-                in_tokens[f"{name}_in_tokens"] for name in ("blanks", "dashes", "relations")
-            )
-            check_type(blanks, bool, "blanks_in_tokens")
-            check_type(dashes, bool, "dashes_in_tokens")
-            check_type(relations, bool, "relations_in_tokens")
-            check_type(settings["threshold"], int, "threshold")
-            whole = strings(settings["whole"], "whole")
-            abbreviations = strings(settings["abbreviations"], "abbreviations")
-            kinds = settings.get("kinds", 1)  # older folders do not have it
-            if type(kinds) is not int or not 1 <= kinds <= VERSION:
+            stored = checked(settings, _Stored, "settings")
+            kinds = stored.get("kinds", 1)
+            if not 1 <= kinds <= VERSION:
                 raise OptimalStepError(
                     f"its kinds of text are of version {kinds!r}, "
                     f"and this version reads 1 to {VERSION}"
@@ -205,22 +211,27 @@ class CharacterTokenizer:
         with errors_named(folder / TENSORS):
             tensors = _tensors(folder / TENSORS)
         with errors_named(folder / SETTINGS):
-            rules = _read_rules(settings, tensors["forms"])
+            rules = _read_rules(stored, tensors["forms"])
         weights = tensors["tokens.weights"]
         candidates = tensors["tokens.candidates"].astype(np.bool_)
-        if "dashes_in_tokens" not in settings:
+        if "dashes_in_tokens" not in stored:
             candidates &= ~never_seen(weights)
-        places = TokenPlaces(candidates, blanks, dashes, relations)
+        places = TokenPlaces(
+            candidates,
+            stored["blanks_in_tokens"],
+            stored.get("dashes_in_tokens", False),
+            stored.get("relations_in_tokens", False),
+        )
         tokens = TokenEndModel.new(weights, places, tensors["forms"])
         sentences = SentenceEndModel.new(
-            tensors["sentences.weights"], tensors["forms"], settings["threshold"]
+            tensors["sentences.weights"], tensors["forms"], stored["threshold"]
         )
         return cls(
             tokens,
             sentences,
             WordSplitter(rules, tensors["words.weights"]),
-            whole,
-            abbreviations,
+            stored["whole"],
+            stored["abbreviations"],
             kinds,
         )
 
@@ -282,10 +293,10 @@ def _tensors(path: Path) -> dict[str, np.ndarray]:
     return tensors
 
 
-def _read_rules(settings: dict[str, Any], forms: np.ndarray) -> MultiwordRules:
+def _read_rules(stored: _Stored, forms: np.ndarray) -> MultiwordRules:
     rules = []
-    for texts in settings["rules"]:
-        kind, part, *words = strings(texts, "rules")
+    for texts in stored["rules"]:
+        kind, part, *words = texts
         if (
             kind not in (SUFFIX, PREFIX, MARK)
             or (not words) != (kind == MARK)
@@ -295,25 +306,22 @@ def _read_rules(settings: dict[str, Any], forms: np.ndarray) -> MultiwordRules:
         rules.append(Rule(kind, part, tuple(words)))
     totals: dict[str, int] = {}
     by_form: defaultdict[str, dict[Rule, int]] = defaultdict(dict)
-    for form, (total, *counts) in settings["multiword"].items():
-        check_type(total, int, "multiword")
-        totals[form] = total
-        for number, count in counts:
-            check_type(count, int, "multiword")
+    for form, (total, *counts) in stored["multiword"].items():
+        totals[form] = checked(total, int, "multiword")
+        for number, count in checked(counts, list[list[int]], "multiword"):
             by_form[form][_numbered(rules, number)] = count
-    open_rules = [_numbered(rules, number) for number in settings["open_rules"]]
-    exact = {form: strings(words, "exact") for form, words in settings["exact"].items()}
-    for form, words in exact.items():
+    open_rules = [_numbered(rules, number) for number in stored["open_rules"]]
+    for form, words in stored["exact"].items():
         if not words or not all(words):
             raise OptimalStepError(f"{form!r} has an empty word")
 
     def seen(small: str) -> int:
         return (0, 1, 2, 4)[form_value(forms, np.uint64(hash_of(small))) >> KNOWN & 3]
 
-    return MultiwordRules(exact, by_form, totals, open_rules, seen)
+    return MultiwordRules(stored["exact"], by_form, totals, open_rules, seen)
 
 
-def _numbered(rules: list[Rule], number: object) -> Rule:
-    if type(number) is not int or not 0 <= number < len(rules):
+def _numbered(rules: list[Rule], number: int) -> Rule:
+    if not 0 <= number < len(rules):
         raise OptimalStepError(f"there is no rule {number!r}")
     return rules[number]

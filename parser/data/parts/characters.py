@@ -13,8 +13,9 @@ from parser.data.attributes import AttributeColumns
 from parser.data.parts.part import FormPart, Labels, PartWishes
 from parser.data.similar import SIMILAR, SimilarCharacters, looks_up_similar
 from parser.data.vocabulary import UNKNOWN, Vocabulary
-from parser.model_folder import Contents, strings
+from parser.model_folder import Contents
 from parser.network_spec import CharacterSpec, ClassifierSpec, Shapes, prefixed
+from parser.stored_values import checked
 
 # Rarer characters count as unknown, so that a model learns to handle characters unseen in training.
 _MIN_COUNT = 2
@@ -100,7 +101,9 @@ class Characters(FormPart):
             return None
         with contents.errors_in_vocabularies():
             similar = looks_up_similar(contents.vocabularies)
-            return cls(strings(contents.vocabularies[cls.name], cls.name), spec.longest, similar)
+            return cls(
+                checked(contents.vocabularies[cls.name], list[str], cls.name), spec.longest, similar
+            )
 
 
 def _spec(spec: ClassifierSpec | None) -> CharacterSpec | None:

@@ -20,7 +20,7 @@ from copy import copy
 from dataclasses import replace
 from operator import ne
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -38,8 +38,9 @@ from parser.data.parts.subwords import (
 )
 from parser.data.vocabulary import N_RESERVED
 from parser.model_folder import SETTINGS, Contents, read_json
-from parser.network_spec import ClassifierSpec, PretrainedSpec, Shapes, check_type, prefixed
+from parser.network_spec import ClassifierSpec, PretrainedSpec, Shapes, prefixed
 from parser.storage import from_json, sha256_of
+from parser.stored_values import checked
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +58,13 @@ _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
 # Types of numbers that numpy has, as safetensors names them.
 _OF_NUMPY = {"F64", "F32", "F16", "I8"}
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
+
+
+class _Stored(TypedDict):
+    """What settings.json says of the encoder."""
+
+    name: str
+    sha256: dict[str, str]
 
 
 class PretrainedError(OptimalStepError):
@@ -381,14 +389,8 @@ class PretrainedTokenizer(PieceReader):
         if contents.spec is None or contents.spec.pretrained is None:
             return None
         with contents.errors_in_settings():
-            entry = contents.settings[cls.name]
-            check_type(entry, dict, cls.name)
-            name, sums = entry["name"], entry["sha256"]
-            check_type(name, str, f"{cls.name}.name")
-            check_type(sums, dict, f"{cls.name}.sha256")
-            for file, digest in sums.items():
-                check_type(digest, str, f"{cls.name}.sha256.{file}")
-        tokenizer = cls.needed_by(contents.folder, name, sums)
+            stored = checked(contents.settings[cls.name], _Stored, cls.name)
+        tokenizer = cls.needed_by(contents.folder, stored["name"], stored["sha256"])
         tokenizer._spec = contents.spec.pretrained
         return tokenizer
 
@@ -406,9 +408,7 @@ class PretrainedTokenizer(PieceReader):
 
     def config(self) -> dict[str, Any]:
         """Return the encoder's config.json."""
-        config: dict[str, Any] = from_json((self.folder / CONFIG).read_bytes())
-        check_type(config, dict, CONFIG)
-        return config
+        return checked(from_json((self.folder / CONFIG).read_bytes()), dict[str, Any], CONFIG)
 
     def weights(self) -> dict[str, np.ndarray] | None:
         """Return the encoder's weights by their names in transformers;

@@ -11,8 +11,9 @@ from parser.data.parts.part import Labels
 from parser.data.tag_sets import TagSets
 from parser.data.tasks.task import Task, TaskSource, labels_of_values
 from parser.data.vocabulary import Vocabulary, tag_vocabulary
-from parser.model_folder import Contents, check_written, strings
-from parser.network_spec import ClassifierSpec, Shapes, TaggerSpec, check_type
+from parser.model_folder import Contents, check_written
+from parser.network_spec import ClassifierSpec, Shapes, TaggerSpec
+from parser.stored_values import checked
 
 
 class TagTask(Task):
@@ -110,10 +111,9 @@ class TagTask(Task):
     def read(
         cls, contents: Contents, relations: Vocabulary, tasks: Sequence[Task]
     ) -> TagTask | None:
-        tags = contents.vocabularies.get("tags", {})
-        check_type(tags, dict, "tags")
+        tags = checked(contents.vocabularies.get("tags", {}), dict[str, list[str]], "tags")
         for column, values in tags.items():
-            for value in strings(values, f"tags.{column}"):
+            for value in values:
                 check_written(f"value of {column}", value)
         columns = {column: tag_vocabulary(column, symbols) for column, symbols in tags.items()}
         if columns and (
