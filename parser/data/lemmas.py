@@ -584,7 +584,7 @@ class Lemmas:
             return None
         if lemma == form:
             return lemma
-        if has_digits(form):
+        if has_digits(form) or has_digits(lemma):
             return lemma if keeps_numbers(form, lemma) else None
         if (
             keeps_half(form, rule, lemma)

@@ -112,7 +112,7 @@ def _place_within_paragraph(text: str) -> int:
 
     # there is no space: cut before a letter, not before its accents
     cut = len(text) - 1
-    while cut > half and (joins_character_before(text[cut]) or INVISIBLE.match(text, cut)):
+    while cut > half and (joins_character_before(text[cut]) or INVISIBLE.match(text[cut])):
         cut -= 1
     return max(cut, 1)
 

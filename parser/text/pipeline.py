@@ -19,7 +19,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -462,10 +461,8 @@ def _with_misc(
                 or written != token.form
                 or gap != (" " if token.space_after else "")
             ):
-                token = replace(
-                    token,
-                    misc=_misc((before or "").replace("\0", " "), written, gap, token, ranges),
-                )
+                misc = _misc((before or "").replace("\0", " "), written, gap, token, ranges)
+                token = token.with_misc(misc)
             tokens.append(token)
             before = None
         tokenized.append(TokenizedSentence(tokens, begins))
@@ -480,17 +477,18 @@ def _misc(before: str, written: str, after: str, token: Token, ranges: bool) -> 
     token, unless there is one space or none (SpaceAfter=No). SpacesInToken holds the token as it is
     in the text, if that differs from its form.
     """
-    fields = {
-        "SpacesBefore": before,
-        "SpaceAfter": "" if after.strip(BYTE_ORDER_MARK) else NO_SPACE.partition("=")[2],
-        "SpacesAfter": "" if after == " " else after,
-        "SpacesInToken": "" if written == token.form else written,
-        "TokenRange": f"{token.start}:{token.end}" if ranges else "",
-    }
-    return (
-        "|".join(f"{name}={value.translate(_ESCAPES)}" for name, value in fields.items() if value)
-        or EMPTY
-    )
+    fields = []
+    if before:
+        fields.append(f"SpacesBefore={before.translate(_ESCAPES)}")
+    if not after.strip(BYTE_ORDER_MARK):
+        fields.append(NO_SPACE)
+    if after and after != " ":
+        fields.append(f"SpacesAfter={after.translate(_ESCAPES)}")
+    if written != token.form:
+        fields.append(f"SpacesInToken={written.translate(_ESCAPES)}")
+    if ranges:
+        fields.append(f"TokenRange={token.start}:{token.end}")
+    return "|".join(fields) or EMPTY
 
 
 def missing_tokenizer(folder: Path) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parser.conllu.checks import ConlluError
@@ -725,6 +725,7 @@ def test_thousands_marks_go_as_in_training_in_any_number_of_groups():
     st.from_regex(r"[a-z$]{0,2}[0-9٣½²]{1,3}([.,:/-][0-9]{1,3}){0,3}[a-z%]{0,2}", fullmatch=True),
     st.integers(0, 2**32 - 1),
 )
+@example("\u00bd\u00bda", 1)  # without a digit, and no symbol
 def test_digits_never_change(form, seed):
     lemmas = Lemmas.of(
         [columns([*NUMBERS, ("5th", "fifth", "ADJ", "_"), ("7-kor", "7", "NOUN", "_")])],
