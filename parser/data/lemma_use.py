@@ -22,7 +22,7 @@ from parser.data.lemma_rules import IDENTITY, LemmaRule, rules_for
 _TWINS = {"AUX": "VERB", "VERB": "AUX", "DET": "PRON", "PRON": "DET"}
 
 
-class StoredUse(TypedDict):
+class StoredLemmaUse(TypedDict):
     """How a model's folder stores a LemmaUse."""
 
     rules: dict[str, list[int]]
@@ -120,7 +120,7 @@ class LemmaUse:
         return cls(used, absent_forms(always, known, had))
 
     @classmethod
-    def read(cls, stored: StoredUse, n_rules: int) -> LemmaUse:
+    def read(cls, stored: StoredLemmaUse, n_rules: int) -> LemmaUse:
         """Read what described() returned.
 
         Raises:
@@ -134,7 +134,7 @@ class LemmaUse:
                     )
         return cls(stored["rules"], stored["absent"])
 
-    def described(self) -> StoredUse:
+    def described(self) -> StoredLemmaUse:
         """Return the part of vocabularies.json."""
         return {
             "rules": {upos: sorted(numbers) for upos, numbers in sorted(self.rules.items())},

@@ -41,7 +41,7 @@ from parser.data.lemma_rules import (
     rule_elements,
     rules_for,
 )
-from parser.data.lemma_use import LemmaUse, StoredUse, absent_forms, alike
+from parser.data.lemma_use import LemmaUse, StoredLemmaUse, absent_forms, alike
 from parser.data.new_forms import (
     LIKE,
     UNHEARD_OF,
@@ -65,19 +65,19 @@ Seen = dict[tuple[str, ...], dict[str, str]]
 """By tags, by form: the lemma. Forms that always had the same lemma are under (), no tags."""
 
 
-class _StoredKnown(TypedDict):
+class _StoredKnownLemmas(TypedDict):
     by_upos: dict[str, list[str]]
     written_for: dict[str, str]
 
 
-class _Stored(TypedDict):
+class _StoredLemmas(TypedDict):
     """The lemmas' part of vocabularies.json."""
 
     rules: list[str]
     columns: list[str]
     seen: dict[str, dict[str, str]]
-    known: NotRequired[_StoredKnown]
-    use: NotRequired[StoredUse]
+    known: NotRequired[_StoredKnownLemmas]
+    use: NotRequired[StoredLemmaUse]
     casings: NotRequired[dict[str, list[str]]]
     odd: NotRequired[list[str]]
     irregular: NotRequired[str]
@@ -349,7 +349,7 @@ class Lemmas:
         Raises:
             KeyError, TypeError, ValueError: something is missing or invalid.
         """
-        stored = checked(content, _Stored, "lemmas")
+        stored = checked(content, _StoredLemmas, "lemmas")
         rules, columns = stored["rules"], stored["columns"]
         if unknown := [column for column in columns if column not in tags]:
             raise OptimalStepError(f"lemmas.columns has {unknown[0]!r}, which is not predicted")
@@ -657,7 +657,7 @@ class Lemmas:
         return by_lemma
 
 
-def _read_known(stored: _StoredKnown) -> KnownLemmas:
+def _read_known(stored: _StoredKnownLemmas) -> KnownLemmas:
     """Return the known lemmas of a model's folder.
 
     Raises:

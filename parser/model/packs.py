@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 Entry = dict[str, Any]
 
 
-class _Stored(TypedDict):
+class _StoredEntry(TypedDict):
     file: str
     sha256: str
     as_treebank: NotRequired[str]
@@ -374,7 +374,7 @@ def read_index(source: str) -> dict[str, Entry]:
         text = (Path(place) / INDEX).read_bytes()
     try:
         listed: dict[str, Entry] = from_json(text)
-        for entry in checked(listed, dict[str, _Stored], "the index").values():
+        for entry in checked(listed, dict[str, _StoredEntry], "the index").values():
             plain_name(entry["file"])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OptimalStepError(

@@ -47,7 +47,7 @@ _FORMAT = 1
 _WHITE = re.compile(r"[\s\0]+")
 
 
-class _Stored(TypedDict):
+class _StoredTokenizer(TypedDict):
     """The contents of tokenizer.json; older folders lack some of its keys."""
 
     blanks_in_tokens: bool
@@ -201,7 +201,7 @@ class CharacterTokenizer:
                     f"its format is {settings['format']!r}, and this version reads {_FORMAT}; "
                     "train it again"
                 )
-            stored = checked(settings, _Stored, "settings")
+            stored = checked(settings, _StoredTokenizer, "settings")
             kinds = stored.get("kinds", 1)
             if not 1 <= kinds <= VERSION:
                 raise OptimalStepError(
@@ -293,7 +293,7 @@ def _tensors(path: Path) -> dict[str, np.ndarray]:
     return tensors
 
 
-def _read_rules(stored: _Stored, forms: np.ndarray) -> MultiwordRules:
+def _read_rules(stored: _StoredTokenizer, forms: np.ndarray) -> MultiwordRules:
     rules = []
     for texts in stored["rules"]:
         kind, part, *words = texts

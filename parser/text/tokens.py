@@ -42,10 +42,6 @@ class Token:
     end: int = field(default=0, compare=False)
     line: int = field(default=1, compare=False)
 
-    def with_misc(self, misc: str) -> Token:
-        """Return the token with another MISC; faster than dataclasses.replace()."""
-        return Token(self.form, self.words, self.space_after, misc, self.start, self.end, self.line)
-
 
 @dataclass(frozen=True)
 class TokenizedSentence:

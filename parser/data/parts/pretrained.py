@@ -60,7 +60,7 @@ _OF_NUMPY = {"F64", "F32", "F16", "I8"}
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 
-class _Stored(TypedDict):
+class _StoredEncoder(TypedDict):
     """What settings.json says of the encoder."""
 
     name: str
@@ -389,7 +389,7 @@ class PretrainedTokenizer(PieceReader):
         if contents.spec is None or contents.spec.pretrained is None:
             return None
         with contents.errors_in_settings():
-            stored = checked(contents.settings[cls.name], _Stored, cls.name)
+            stored = checked(contents.settings[cls.name], _StoredEncoder, cls.name)
         tokenizer = cls.needed_by(contents.folder, stored["name"], stored["sha256"])
         tokenizer._spec = contents.spec.pretrained
         return tokenizer
