@@ -45,17 +45,18 @@ from parser.stored_values import checked
 log = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
+"""What an index says about a pack: ``file`` and ``sha256``, and optionally facts about the model,
+for people to read.
+"""
 
 
 class _StoredEntry(TypedDict):
+    """What parsing needs of an entry."""
+
     file: str
     sha256: str
     as_treebank: NotRequired[str]
 
-
-"""What an index says about a pack: ``file`` and ``sha256``, and optionally facts about the model,
-for people to read.
-"""
 
 # The packs that come with this project; a wheel has only some of those that the index lists.
 SHIPPED = str(HOME / "models")
@@ -373,9 +374,9 @@ def read_index(source: str) -> dict[str, Entry]:
         _copy(source, INDEX, Path(place) / INDEX, None)
         text = (Path(place) / INDEX).read_bytes()
     try:
-        listed: dict[str, Entry] = from_json(text)
-        for entry in checked(listed, dict[str, _StoredEntry], "the index").values():
-            plain_name(entry["file"])
+        listed = checked(from_json(text), dict[str, Entry], "the index")
+        for name, entry in listed.items():
+            plain_name(checked(entry, _StoredEntry, name)["file"])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OptimalStepError(
             f"{source}: {INDEX} is not one that optimal-step pack writes ({error})"
