@@ -19,7 +19,9 @@ from parser.text.characters import (
     AT,
     COLON,
     COMMA,
+    CURRENCY,
     DIGIT,
+    HYPHEN,
     LETTER,
     LINE,
     LOWER,
@@ -288,12 +290,15 @@ def is_of_word(kind):
 @kernel()
 def is_beside_relation(codes, kinds, i, j):
     """Return whether one of the characters i and j is a relation sign and the other one a letter
-    or digit of another token.
+    or digit of another token, or the mark before a number, as in p=.05 and x=-3.
 
     The model decides about = before a letter, which may be a misprint or an emoticon, and about <3.
     """
     sign, word = (j, i) if is_relation(codes[j]) else (i, j)
-    if j != i + 1 or not (is_relation(codes[sign]) and LOWER <= kinds[word] <= DIGIT):
+    if j != i + 1 or not is_relation(codes[sign]):
+        return False
+    begins = word == j and kinds[j + 1] == DIGIT and kinds[j] in (PERIOD, HYPHEN, CURRENCY)
+    if not begins and not LOWER <= kinds[word] <= DIGIT:
         return False
     if codes[sign] == ord("="):
         return not LOWER <= kinds[sign + 1] < DIGIT
