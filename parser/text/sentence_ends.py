@@ -17,6 +17,7 @@ from parser.kernels import kernel
 from parser.text.characters import (
     CLOSING,
     COMMA,
+    CURRENCY,
     DIGIT,
     EDGE,
     LINE,
@@ -349,7 +350,9 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, keys, ends):
                 and rows[KLAST, at] == PERIOD
                 and rows[LINE_END, at] == _NO_LINE
             )
-            if (
+            if is_open and rows[KFIRST, at + 1] == CURRENCY:  # approx. $5
+                ends[t] = False
+            elif (
                 is_open
                 and form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION
             ):

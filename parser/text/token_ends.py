@@ -247,7 +247,7 @@ def keeps_period(kinds, i, j, begun, hashes, forms, powers):
     listed = form_value(forms, stretch(hashes, powers, begun, j + 1)) >> LISTED & 3
     if listed != ABBREVIATION:
         return listed > 0
-    return following in (LOWER, DIGIT, COMMA, SEMICOLON, COLON, STOP)
+    return following in (LOWER, DIGIT, CURRENCY, COMMA, SEMICOLON, COLON, STOP)
 
 
 @kernel()

@@ -877,3 +877,11 @@ def test_a_relation_sign_beside_a_word_is_a_token_unless_training_has_it_within_
     whole = train_tokenizer([*TRAIN, *[sentences("The dog<cat runs .")] * 8], None, 1)
     assert whole.tokens.places.relations
     assert shown(whole.split("The dog<cat runs .")) == ["The dog<cat runs ."]
+
+
+def test_an_amount_after_an_abbreviation_begins_no_sentence():
+    tokenizer = train_tokenizer(TRAIN, None, 1, {"etc.": False})
+    for split in (tokenizer, tokenizer.with_abbreviations({"approx.": False})):
+        for short in split.abbreviations:
+            [found] = split.split(f"The dog {short} $5 and the cat, {short} \u20ac6 runs.")
+            assert found.forms.count(short) == 2
