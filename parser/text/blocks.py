@@ -22,7 +22,7 @@ from parser.text.tokens import TokenizerError
 
 _LINE = "(?>\r\n|[\n\r\v\x85\u2028])"
 LINE_END = re.compile(f"{_LINE}|[\f\u2029]")
-# White space within a line; a byte order mark and a NUL are no part of the text.
+# White space within a line; a byte order mark and a NUL count as white space here.
 _BLANK = f"[^\\S\n\r\v\x85\u2028\f\u2029]|\0|{BYTE_ORDER_MARK}"
 PARAGRAPH_END = re.compile(f"{_LINE}(?:{_BLANK})*+{_LINE}|[\f\u2029]")
 
@@ -107,7 +107,7 @@ def _place_within_paragraph(text: str) -> int:
     for end in _PLACES_TO_CUT:
         if places := [match.end() for match in end.finditer(text, half)]:
             return places[-1]
-    # compiled loops that CoNLL-U does not need
+    # imported only here: it has compiled loops that CoNLL-U does not need
     from parser.text.characters import joins_character_before
 
     # there is no space: cut before a letter, not before its accents

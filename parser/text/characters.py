@@ -19,8 +19,8 @@ import numpy as np
 from parser.data.spelling import INVISIBLE
 from parser.kernels import kernel
 
-# Classes of characters. The first four are white space,
-# in the order of how strongly it separates; NONE is no character.
+# Classes of characters. The first is NONE, for no character. The next three are white space,
+# in the order of how strongly they separate.
 NONE, BLANK, LINE, PARAGRAPH = range(4)
 LOWER, UPPER, LETTER, MARK, DIGIT = range(4, 9)
 PERIOD, COMMA, SEMICOLON, STOP, ELLIPSIS, APOSTROPHE, QUOTE, OPENING, CLOSING = range(9, 18)
@@ -68,7 +68,7 @@ class TextCharacters(NamedTuple):
         kinds: uint8[n], the classes; around paragraphs PARAGRAPH.
         starts, ends: int32[n], where each character stands in the original text.
         hashes: uint64[n + 1], the hashes of the folded characters before each place; see stretch().
-        shapes: uint64[n + 1], of their classes.
+        shapes: uint64[n + 1], the hashes of the classes of these characters.
         chunks: int32[n], for each character the number of its chunk, which ends at white space;
             0 for white space.
         chunk_starts, chunk_ends: int32[chunks]; chunk 0, and the chunk at the end of each

@@ -413,8 +413,8 @@ def fill_atoms(atoms, i, j, begun, text, forms, powers):
 
 @kernel(forceinline=True)
 def known(forms, hashed):
-    """Return how often a form occurs in training, in four steps from 1: never, once, up to four
-    times, more often.
+    """Return how often a form occurs in training, in four steps, 1 to 4: never, once, two or
+    three times, more often.
     """
     return (form_value(forms, hashed) >> KNOWN & 3) + 1
 

@@ -128,7 +128,7 @@ def mean_of(learned: Sequence[FeatureWeights]) -> FeatureWeights:
 
 @dataclass(frozen=True)
 class LogisticRegression:
-    """How a decision is learned; chosen on dev of vi, ko, got, pt, hu and en.
+    """How a decision is learned; the defaults were chosen on dev of vi, ko, got, pt, hu and en.
 
     Attributes:
         epochs: how often the examples are read.
