@@ -31,8 +31,8 @@ from parser.model.trained_model import TrainedModel
 from parser.networks.bilstm import BiLSTM
 from parser.networks.tasks import LemmaScorer
 
-# How often a form with the same tags and lemma counts at most (if only once, lemmas of hu's dev part are 0.3
-# worse), and how often tags are predicted with dropout.
+# How often a form with the same tags and lemma counts at most (if only once, lemmas of hu's dev
+# part are 0.3 points worse), and how often tags are predicted with dropout.
 _TIMES, _DRAWS = 3, 2
 _LEARNING_RATE = 0.004
 
