@@ -127,8 +127,9 @@ def composed_text(text: str) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the text in NFC and without invisible characters, and int32[n] where each of its
     characters begins and ends in the original.
 
-    Invisible characters belong to the character before them, or else to the one after them, but
-    byte order marks that end there to none; between blanks they stay.
+    A run of invisible characters belongs to the character before it, or else to the one after it.
+    Byte order marks at the outer end of the run belong to no character. Between blanks, a run
+    stays in the text.
     """
     text, first, stop = _visible_text(text)
     if unicodedata.is_normalized("NFC", text):

@@ -345,18 +345,15 @@ def _find_ends(rows, tokens, last_of_paragraph, model, atoms, keys, ends):
         else:
             fill_atoms(atoms, rows, model.places, at, begun, quotes)
             ends[t] = score(model.weights, atoms, model.templates, keys) > model.threshold
-            is_open = (
+            if (
                 rows[KIND_LISTED, at] == ABBREVIATION + 1
                 and rows[KLAST, at] == PERIOD
                 and rows[LINE_END, at] == _NO_LINE
-            )
-            if is_open and rows[KFIRST, at + 1] == CURRENCY:  # approx. $5
-                ends[t] = False
-            elif (
-                is_open
-                and form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION
             ):
-                ends[t] = _begins_anew(rows, at + 1, ends[t])
+                if rows[KFIRST, at + 1] == CURRENCY:  # approx. $5
+                    ends[t] = False
+                elif form_value(model.forms, rows[FORM, at]) >> LISTED & 3 == OWN_ABBREVIATION:
+                    ends[t] = _begins_anew(rows, at + 1, ends[t])
         at += 1
         if ends[t]:
             begun, quotes = at, np.int64(0)
